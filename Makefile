@@ -1,0 +1,49 @@
+# `make help` explains every target.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench docs format pin clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(READY)  ## Make .venv from the pinned requirements and see to Java 17+
+	@sh scripts/ensure-java
+
+$(READY): requirements/dev.txt pyproject.toml
+	@PYTHON="$(PYTHON)" sh scripts/make-venv $(VENV)
+	@touch $@
+
+demo: setup  ## Parse, check and print the example specs
+	@$(BIN)/wex demo
+
+test: setup  ## Run every test, the docs and docstrings included
+	$(BIN)/pytest -n 2
+
+lint: setup  ## Check style, types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: setup  ## Print the benchmarks, as ratios
+	$(BIN)/python -m benchmarks
+
+docs: setup  ## Build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+format: setup  ## Rewrite the code in the project's style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+pin: setup  ## Pin the requirements anew (downloads uv)
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile -q -U pyproject.toml --group dev --extra spark --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.txt
+
+clean:  ## Remove .venv and everything built
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,107 @@
+"""Test settings for the whole repository, and how the code blocks of the docs are tested.
+
+- `python` blocks run, one after the other, in a folder of their own.
+- `wex` blocks are specs; one without a `stream` stands under the last stream on its page.
+- a block behind a comment `<!-- file: NAME -->` is written to that file, too.
+- `console` blocks run: `$ command` and what it prints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+import wex
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200
+)
+settings.register_profile(
+    "thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=5000
+)
+settings.load_profile(os.environ.get("WEX_TEST_PROFILE", "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that accepts what golden files are compared with."""
+    parser.addoption("--update-golden", action="store_true", help="accept new golden files")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Tell whether golden files are to be written anew."""
+    return bool(request.config.getoption("--update-golden"))
+
+
+def _enter_folder(namespace: dict[str, Any]) -> None:
+    namespace["_folder"] = tempfile.TemporaryDirectory()
+    namespace["_home"] = Path.cwd()
+    namespace["_stream"] = ""
+    os.chdir(namespace["_folder"].name)
+
+
+def _leave_folder(namespace: dict[str, Any]) -> None:
+    os.chdir(namespace["_home"])
+    namespace["_folder"].cleanup()
+
+
+def _spec_block(example: Example) -> None:
+    text = str(example.parsed)
+    _write_file(example)
+    if re.search(r"^stream\b", text, re.MULTILINE):
+        example.namespace["_stream"] = text
+        wex.parse(text)
+    else:
+        wex.parse(f"{example.namespace['_stream']}\n{text}")
+
+
+def _wrong_block(example: Example) -> None:
+    _write_file(example)
+    with pytest.raises(wex.SpecError):
+        wex.parse(str(example.parsed))
+
+
+def _write_file(example: Example) -> None:
+    before = example.document.text[: example.start].rstrip()
+    named = re.search(r"<!-- file: (\S+) -->$", before)
+    if named:
+        Path(named[1]).write_text(str(example.parsed), "utf-8")
+
+
+def _console_block(example: Example) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for step in re.split(r"^\$ ", str(example.parsed), flags=re.MULTILINE)[1:]:
+        command, _, expected = step.partition("\n")
+        done = subprocess.run(
+            command,
+            shell=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PATH": path},
+            check=False,
+        )
+        assert done.stdout.rstrip() == expected.rstrip()
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(),
+        CodeBlockParser("wex", _spec_block),
+        CodeBlockParser("wex-wrong", _wrong_block),
+        CodeBlockParser("console", _console_block),
+    ],
+    patterns=["*.md"],
+    setup=_enter_folder,
+    teardown=_leave_folder,
+).pytest()

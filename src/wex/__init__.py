@@ -1,0 +1,62 @@
+"""WEX: windows with a meaning.
+
+>>> import wex
+>>> spec = wex.parse('''
+... stream trades (price real)
+... let up = price > price[-1]
+... window rise match up{3,}
+... ''')
+>>> [window.name.text for window in spec.windows]
+['rise']
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LimitError",
+    "Spec",
+    "SpecError",
+    "WexError",
+    "build",
+    "limits",
+    "load",
+    "parse",
+]
+
+if TYPE_CHECKING:
+    from wex import build, limits
+    from wex.errors import LimitError, SpecError, WexError
+    from wex.spec import load, parse
+    from wex.spec.tree import Spec
+
+# Where each public name lives. They are imported when first used, so that `import wex` is light.
+_HOMES = {
+    "LimitError": "wex.errors",
+    "Spec": "wex.spec.tree",
+    "SpecError": "wex.errors",
+    "WexError": "wex.errors",
+    "build": "wex",
+    "limits": "wex",
+    "load": "wex.spec",
+    "parse": "wex.spec",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'wex' has no attribute {name!r}")
+    found: object = (
+        import_module(f"wex.{name}") if home == "wex" else getattr(import_module(home), name)
+    )
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

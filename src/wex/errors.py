@@ -1,0 +1,111 @@
+"""Everything a user can cause is a WexError with a stable code, and says how to mend it."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Longer source lines are cut around the caret, so that an error fits on a screen.
+SHOWN_COLUMNS = 100
+MOST_SHOWN = 20  # diagnostics: nobody mends more at once
+
+
+class WexError(Exception):
+    """A mistake in a call, a spec or the data: what is wrong, and how to mend it."""
+
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(code, message, hint)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}]: {self.message}"]
+        if self.hint:
+            lines.append(f"  = help: {self.hint}")
+        return "\n".join(lines)
+
+
+class LimitError(WexError):
+    """A limit was reached; the hint says which one and how to raise it."""
+
+    def __init__(self, limit: str, message: str, hint: str) -> None:
+        super().__init__(f"limit-{limit.replace('_', '-')}", message, hint)
+        self.args = (limit, message, hint)  # what pickle passes to __init__
+        self.limit = limit
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing that is wrong with a spec, and where: lines and columns count from 1."""
+
+    code: str
+    message: str
+    hint: str
+    source_name: str
+    line: int
+    column: int
+    width: int
+    source_line: str
+
+    def __str__(self) -> str:
+        number = str(self.line)
+        margin = " " * len(number)
+        shown, caret = _excerpt(self.source_line, self.column - 1, self.width)
+        return "\n".join(
+            (
+                f"error[{self.code}]: {self.message}",
+                f"{margin}--> {self.source_name}:{self.line}:{self.column}",
+                f"{margin} |",
+                f"{number} | {shown}".rstrip(),
+                f"{margin} | {caret}",
+                f"{margin} = help: {self.hint}",
+            )
+        )
+
+    def as_dict(self) -> dict[str, str | int]:
+        """Return the parts of it, for machines."""
+        return asdict(self)
+
+
+class SpecError(WexError):
+    """A spec that cannot be used. Holds one or more diagnostics; the first one speaks for all."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        first = diagnostics[0]
+        super().__init__(first.code, first.message, first.hint)
+        self.args = (tuple(diagnostics),)  # what pickle passes to __init__
+        self.diagnostics = tuple(diagnostics)
+        self.line = first.line
+        self.column = first.column
+        self.source_line = first.source_line
+
+    def __str__(self) -> str:
+        shown = [str(each) for each in self.diagnostics[:MOST_SHOWN]]
+        more = len(self.diagnostics) - len(shown)
+        return "\n\n".join([*shown, *([f"... and {more} more"] if more else [])])
+
+
+def _excerpt(line: str, start: int, width: int) -> tuple[str, str]:
+    """Return the shown part of a line and the carets below it, aligned in a terminal."""
+    first = max(0, start - SHOWN_COLUMNS // 2) if len(line) > SHOWN_COLUMNS else 0
+    last = first + SHOWN_COLUMNS
+    before, marked = line[first:start], line[start : min(start + width, last)]
+    left, right = "..." if first else "", "..." if last < len(line) else ""
+    caret = " " * (len(left) + _cells(before)) + "^" * max(1, _cells(marked))
+    return left + "".join(map(_visible, line[first:last])) + right, caret
+
+
+def _visible(char: str) -> str:
+    """Return what stands for a character: one that would move or hide the rest is replaced."""
+    return char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def _cells(text: str) -> int:
+    """Return how many terminal cells a text takes: wide characters two, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)

@@ -1,0 +1,56 @@
+"""The limits that keep a mistake from eating the machine, all in one place.
+
+>>> import wex.limits
+>>> with wex.limits.raised(spec_bytes=5_000_000):
+...     wex.limits.current().spec_bytes
+5000000
+>>> wex.limits.current().spec_bytes
+1000000
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wex.errors import LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of each thing is still taken for sane."""
+
+    spec_bytes: int = 1_000_000  # parsing takes seconds per megabyte
+
+
+_current = ContextVar("limits", default=Limits())  # noqa: B039  (frozen)
+
+
+def current() -> Limits:
+    """Return the limits in force here."""
+    return _current.get()
+
+
+@contextmanager
+def raised(**limits: int) -> Iterator[None]:
+    """Work under other limits, named as the fields of `Limits`."""
+    token = _current.set(replace(current(), **limits))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def require(limit: str, needed: int, what: str) -> None:
+    """Raise a LimitError that says how to go on, if more is needed than the limit allows."""
+    allowed: int = getattr(current(), limit)
+    if needed > allowed:
+        message = f"{what}: {needed:,} is over the limit of {allowed:,}"
+        raise LimitError(
+            limit, message, f"if that is meant: with wex.limits.raised({limit}={needed}):"
+        )
