@@ -1,0 +1,163 @@
+"""From text to the syntax tree.
+
+Tokens first, then item by item: every item begins with a word that occurs nowhere else, so a
+mistake in one item leaves the others readable, and all mistakes can be told at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, TypeVar
+
+from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput
+
+from wex.spec import mistakes, tree
+from wex.spec.building import Building
+from wex.spec.source import Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+    from wex.spec.problems import Problems
+
+ITEM_WORDS = ("STREAM", "LET", "ASSUME", "WINDOW")
+MAX_DEPTH = 100  # of nested expressions: tree walkers are recursive, and nobody reads more
+MOST_BAD_CHARACTERS = 10
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What could be read; without a spec nothing more can be checked."""
+
+    spec: tree.Spec | None
+    broken: frozenset[str]  # names that lets with mistakes would have declared
+
+
+@cache
+def grammar() -> Lark:
+    """Return the parser generated from grammar.lark."""
+    text = resources.files("wex.spec").joinpath("grammar.lark").read_text("utf-8")
+    return Lark(text, start="item", parser="lalr", lexer="basic", propagate_positions=True)
+
+
+def read(source: Source, problems: Problems) -> Draft:
+    """Read a spec as far as it goes, and note what is wrong with the rest."""
+    tokens = _tokens(source, problems)
+    if problems.found:
+        return Draft(None, frozenset())
+    if not tokens:
+        problems.add(
+            "empty-spec",
+            Span(0, 0),
+            "this spec is empty",
+            "begin with the stream: stream trades (symbol string, ts timestamp, price real)",
+        )
+        return Draft(None, frozenset())
+
+    declared = mistakes.declared_names(tokens)
+    items: list[tree.Item] = []
+    broken: set[str] = set()
+    for chunk in _chunks(tokens):
+        item = _read_item(chunk, declared, problems)
+        if item is not None:
+            items.append(item)
+        elif chunk[0].type == "STREAM":
+            return Draft(None, frozenset())  # without the stream every name would be unknown
+        elif chunk[0].type == "LET" and len(chunk) > 1:
+            broken.add(mistakes.name_of(chunk[1]))
+    return Draft(_assemble(items, source, problems), frozenset(broken))
+
+
+def _tokens(source: Source, problems: Problems) -> list[Token]:
+    """Return the tokens of a text; characters that begin none are noted and passed over."""
+    text = source.text
+    while True:
+        try:
+            return list(grammar().lex(text))
+        except UnexpectedCharacters as error:
+            assert error.pos_in_stream is not None
+            bad = mistakes.explain_character(error.pos_in_stream, problems)
+            if len(problems.found) >= MOST_BAD_CHARACTERS:
+                return []
+            text = text[: bad.start] + " " * (bad.end - bad.start) + text[bad.end :]
+
+
+def _chunks(tokens: list[Token]) -> Iterator[list[Token]]:
+    """Cut the tokens in front of every word that begins an item."""
+    begins = [index for index, token in enumerate(tokens) if token.type in ITEM_WORDS]
+    borders = [0, *(index for index in begins if index), len(tokens)]
+    for begin, end in itertools.pairwise(borders):
+        yield tokens[begin:end]
+
+
+def _read_item(
+    chunk: list[Token], declared: frozenset[str], problems: Problems
+) -> tree.Item | None:
+    """Return the node of one item, or None when it has a mistake that hides what it says."""
+    machine: InteractiveParser = grammar().parse_interactive("", start="item")
+    fed = 0
+    try:
+        for token in chunk:
+            machine.feed_token(token)
+            fed += 1
+        recognised = machine.feed_eof(chunk[-1])  # type: ignore[no-untyped-call]
+    except UnexpectedInput:
+        at = chunk[fed] if fed < len(chunk) else None
+        expected = frozenset(machine.accepts())  # type: ignore[no-untyped-call]
+        place = mistakes.Place(chunk, chunk[:fed], at, expected, declared)
+        mistakes.explain_token(place, problems)
+        return None
+    item = Building(problems).build(recognised)
+    deep = _too_deep(item)
+    if deep is not None:
+        problems.add(
+            "too-deep",
+            deep,
+            f"expressions are nested more than {MAX_DEPTH} levels deep here",
+            "name inner parts with `let`, or write long sums as several lets",
+        )
+        return None
+    return item
+
+
+def _too_deep(item: tree.Node) -> tree.Node | None:
+    """Return a node that lies deeper than walkers go, if there is one."""
+    level: list[tree.Node] = [item]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in node.children()]
+    return level[0] if level else None
+
+
+def _assemble(items: list[tree.Item], source: Source, problems: Problems) -> tree.Spec | None:
+    streams = _of(tree.Stream, items)
+    if len(streams) != 1:
+        where = streams[1].name if streams else Span(0, 0)
+        problems.add(
+            "stream-count",
+            where,
+            "a spec speaks about one stream" if streams else "this spec has no `stream`",
+            "put other streams into specs of their own"
+            if streams
+            else "begin with the stream: stream trades (symbol string, ts timestamp, price real)",
+        )
+        return None
+    return tree.Spec(
+        streams[0],
+        _of(tree.Let, items),
+        _of(tree.Assume, items),
+        _of(tree.Window, items),
+        span=Span(0, len(source.text)),
+        source=source,
+    )
+
+
+Kind = TypeVar("Kind", tree.Stream, tree.Let, tree.Assume, tree.Window)
+
+
+def _of(kind: type[Kind], items: list[tree.Item]) -> tuple[Kind, ...]:
+    return tuple(item for item in items if isinstance(item, kind))

@@ -1,0 +1,253 @@
+"""From the syntax tree back to text: `parse(show(spec)) == spec`.
+
+Brackets stand only where the grammar needs them. A quantifier reaches as far right as it can, so
+it goes without brackets only where nothing follows: that is what `last` keeps track of.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.spec.vocabulary import RESERVED
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+# How tightly a form binds; an operand that binds less tightly than its place asks for is bracketed.
+IFF, IMPLIES, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = range(9)
+UNION, INTERSECTION, CONCAT, COMPLEMENT, REPEAT = range(5)
+
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+_SUFFIX = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+
+
+def show(node: tree.Node) -> str:
+    """Return any node as text.
+
+    >>> show(tree.Or((tree.Ref("a"), tree.And((tree.Ref("b"), tree.Ref("c", -1))))))
+    'a or b and c[-1]'
+    """
+    match node:
+        case tree.Expr():
+            return _expr(node)
+        case tree.Regex():
+            return _regex(node)
+        case tree.Name(text):
+            return _name(text)
+        case tree.FieldType(name, values):
+            return show(name) + (f"({_list(values)})" if values else "")
+        case tree.Field(name, type_):
+            return f"{show(name)} {show(type_)}"
+        case tree.Let(name, value):
+            return f"let {show(name)} = {_expr(value)}"
+        case tree.Assume(regex, unchecked):
+            return f"assume {_regex(regex)}" + (" unchecked" if unchecked else "")
+        case tree.Pair(after, match):
+            return (f"after {_regex(after)}\n  " if after else "") + f"match {_regex(match)}"
+        case tree.Until(predicate, or_end):
+            return f"until [{_expr(predicate)}]" + (" or end" if or_end else "")
+        case tree.Within(amount, unit):
+            return f"within {_expr(amount)} {show(unit)}"
+        case tree.Measure(value, name):
+            return f"{_expr(value)} as {show(name)}"
+        case tree.Stream():
+            return _stream(node)
+        case tree.Window():
+            return _window(node)
+        case tree.Spec():
+            return _spec(node)
+    raise TypeError(node)
+
+
+def _list(nodes: tuple[tree.Node, ...]) -> str:
+    return ", ".join(map(show, nodes))
+
+
+def _name(text: str) -> str:
+    if _PLAIN_NAME.fullmatch(text) and text not in RESERVED and text != "is_first":
+        return text
+    return "`" + text.replace("`", "``") + "`"
+
+
+# --- Items
+
+
+def _spec(spec: tree.Spec) -> str:
+    groups = [[_stream(spec.stream)]]
+    groups.append([show(let) for let in spec.lets])
+    groups.append([show(assume) for assume in spec.assumes])
+    groups.extend([_window(window)] for window in spec.windows)
+    return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
+
+
+def _stream(stream: tree.Stream) -> str:
+    lines = [f"stream {show(stream.name)} ({_list(stream.fields)})"]
+    if stream.partition_by:
+        lines.append(f"partition by {_list(stream.partition_by)}")
+    if stream.order_by:
+        lines.append(f"order by {_list(stream.order_by)}")
+    if stream.nulls:
+        lines.append(f"nulls {show(stream.nulls)}")
+    return "\n  ".join(lines)
+
+
+def _window(window: tree.Window) -> str:
+    lines = [f"window {show(window.name)}"]
+    if window.pairs:
+        lines.append("\n  or ".join(map(show, window.pairs)))
+    if window.where:
+        lines.append(f"where {_expr(window.where)}")
+    lines.extend(show(clause) for clause in (window.until, window.within) if clause)
+    if window.keep:
+        lines.append(f"keep {show(window.keep)}")
+    if window.pad:
+        lines.append("pad")
+    if window.lookback:
+        lines.append(f"lookback {show(window.lookback)}")
+    if window.measures:
+        lines.append(f"measure {_list(window.measures)}")
+    if window.having:
+        lines.append(f"having {_expr(window.having)}")
+    return "\n  ".join(lines)
+
+
+# --- Regular expressions
+
+
+def _regex(regex: tree.Regex, needed: int = UNION) -> str:
+    text, strength = _regex_form(regex)
+    return text if strength >= needed else f"({text})"
+
+
+def _regex_form(regex: tree.Regex) -> tuple[str, int]:
+    match regex:
+        case tree.Atom(tree.Ref(name, 0)):
+            return _name(name), REPEAT
+        case tree.Atom(predicate):
+            return f"[{_expr(predicate)}]", REPEAT
+        case tree.Anything():
+            return "any", REPEAT
+        case tree.Empty():
+            return "()", REPEAT
+        case tree.Repeat(body, low, high):
+            return _regex(body, REPEAT) + _count(low, high), REPEAT
+        case tree.Complement(body):
+            return f"~{_regex(body, COMPLEMENT)}", COMPLEMENT
+        case tree.Concat(parts):
+            return " ".join(_regex(part, COMPLEMENT) for part in parts), CONCAT
+        case tree.Intersection(parts):
+            return " & ".join(_regex(part, CONCAT) for part in parts), INTERSECTION
+        case tree.Union(parts):
+            return " | ".join(_regex(part, INTERSECTION) for part in parts), UNION
+    raise TypeError(regex)
+
+
+def _count(low: int, high: int | None) -> str:
+    if (low, high) in _SUFFIX:
+        return _SUFFIX[low, high]
+    return f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+
+
+# --- Expressions
+
+
+def _expr(expr: tree.Expr, needed: int = IFF, last: bool = True) -> str:
+    """Return an expression, in brackets if its place asks for more than it has."""
+    if isinstance(expr, tree.Quantified):
+        text = _quantified(expr)
+        return text if last else f"({text})"
+    text, strength = _expr_form(expr, last)
+    return text if strength >= needed else f"({_expr_form(expr, True)[0]})"
+
+
+def _quantified(expr: tree.Quantified) -> str:
+    kind = "set " if expr.of_set else ""
+    return f"{expr.quantifier} {kind}{show(expr.variable)}: {_expr(expr.body)}"
+
+
+def _expr_form(expr: tree.Expr, last: bool) -> tuple[str, int]:
+    match expr:
+        case tree.Iff(left, right):
+            return f"{_expr(left, IMPLIES, False)} iff {_expr(right, IFF, last)}", IFF
+        case tree.Implies(left, right):
+            return f"{_expr(left, OR, False)} implies {_expr(right, IMPLIES, last)}", IMPLIES
+        case tree.Or(parts):
+            return _joined(parts, " or ", AND, last), OR
+        case tree.And(parts):
+            return _joined(parts, " and ", NOT, last), AND
+        case tree.Not(operand):
+            return f"not {_expr(operand, NOT, last)}", NOT
+        case tree.Compare() | tree.Between() | tree.In() | tree.Member():
+            return _comparison(expr), COMPARE
+        case tree.Binary(op, left, right):
+            level = SUM if op in "+-" else PRODUCT
+            return f"{_value(left, level)} {op} {_value(right, level + 1)}", level
+        case tree.Neg(value):
+            text = _value(value, UNARY)
+            return f"-({text})" if text[0].isdigit() else f"-{text}", UNARY
+    return _primary(expr), UNARY
+
+
+def _joined(parts: tuple[tree.Expr, ...], word: str, needed: int, last: bool) -> str:
+    *front, end = parts
+    return word.join([*(_expr(part, needed, False) for part in front), _expr(end, needed, last)])
+
+
+def _value(expr: tree.Expr, needed: int) -> str:
+    return _expr(expr, needed, False)
+
+
+def _comparison(expr: tree.Expr) -> str:
+    match expr:
+        case tree.Compare(operands, ops):
+            first, *rest = (_value(operand, SUM) for operand in operands)
+            return first + "".join(f" {op} {text}" for op, text in zip(ops, rest, strict=True))
+        case tree.Between(value, low, high, negated):
+            word = "not between" if negated else "between"
+            return f"{_value(value, SUM)} {word} {_value(low, SUM)} and {_value(high, SUM)}"
+        case tree.In(value, options, negated):
+            word = "not in" if negated else "in"
+            return f"{_value(value, SUM)} {word} ({', '.join(_value(o, SUM) for o in options)})"
+        case tree.Member(position, name, negated):
+            return f"{_value(position, SUM)} {'not in' if negated else 'in'} {show(name)}"
+    raise TypeError(expr)
+
+
+def _primary(expr: tree.Expr) -> str:
+    match expr:
+        case tree.Int(value):
+            return str(value)
+        case tree.Real(value):
+            return _real(value)
+        case tree.Text(value):
+            return _string(value)
+        case tree.Bool(value):
+            return "true" if value else "false"
+        case tree.Duration(amount, unit):
+            return f"{show(amount)} {show(unit)}"
+        case tree.Moment(type_, text):
+            return f"{show(type_)} {_string(text)}"
+        case tree.Ref(name, offset):
+            return _name(name) + (f"[{offset}]" if offset else "")
+        case tree.IsFirst(offset):
+            return "is_first" + (f"[{offset}]" if offset else "")
+        case tree.Mark(which):
+            return which
+        case tree.Call(name, args, condition):
+            text = f"{show(name)}({_list(args)})"
+            return text + (f" filter [{_expr(condition)}]" if condition else "")
+        case tree.Holds(predicate, position):
+            return f"[{_expr(predicate)}]({_expr(position)})"
+    raise TypeError(expr)
+
+
+def _string(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _real(value: Decimal) -> str:
+    """Return a number that reads back as a real: with a point or an exponent."""
+    text = str(value).lower()
+    return text if "." in text or "e" in text else f"{text}.0"

@@ -1,0 +1,76 @@
+"""What is wrong with a spec, collected while reading goes on, so that it is said all at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wex.errors import Diagnostic, SpecError
+from wex.spec.source import Source, Span
+
+if TYPE_CHECKING:
+    from wex.spec.tree import Node
+
+# Every code a SpecError can have, and what it means. Codes are stable: tools may rely on them.
+CODES = {
+    "arguments": "a function or aggregate with too few or too many arguments",
+    "aggregate-here": "an aggregate outside `measure`, or inside another one",
+    "bad-moment": "a `timestamp '…'` or `date '…'` that is none",
+    "bracket": "a bracket that is never closed, closes nothing, or closes another kind",
+    "character": "a character that has no place in a spec",
+    "clause-conflict": "two clauses that cannot stand in one window",
+    "clause-twice": "a clause that stands there twice",
+    "column-clash": "two result columns of one name",
+    "count-not-whole": "a count with a fraction",
+    "count-too-large": "a count or a lookback over the limit",
+    "counts-reversed": "`{5,2}`: the smaller count comes first",
+    "duplicate-name": "two things of one name",
+    "empty-brackets": "`[]` without a predicate",
+    "empty-spec": "nothing in the file but blanks and comments",
+    "encoding": "a file that is not UTF-8",
+    "field-outside-aggregate": "a measure that uses a field outside an aggregate",
+    "filter-here": "`filter` behind something that is no aggregate",
+    "formula-here": "a piece of a formula outside `where`",
+    "let-cycle": "lets that are defined by each other",
+    "lookback-here": "an index where there is no event to look back from",
+    "lookback-not-constant": "an index that is not a whole number",
+    "lookback-positive": "an index that looks ahead",
+    "nothing-to-match": "a window with neither `match` nor `where`",
+    "no-order": "a duration clause without one timestamp to order by",
+    "number-out-of-range": "a number that 64 bits cannot hold",
+    "quote": "a quote that is never closed",
+    "rebinding": "a quantifier over `begin` or `end`",
+    "reserved-word": "a reserved word used as a name",
+    "stream-count": "no `stream`, or more than one",
+    "syntax": "something that cannot stand where it stands",
+    "truth-value": "a predicate used as a Python truth value",
+    "too-deep": "expressions nested too deeply",
+    "too-large": "lets that expand to too much",
+    "unknown-aggregate": "an aggregate or function that does not exist",
+    "unknown-clause": "a misspelt clause or keyword",
+    "unknown-name": "a name that is not declared",
+    "unknown-option": "an option, unit, type or value that does not exist",
+    "wrong-sort": "a predicate, value, position, set or formula where another of these belongs",
+    "wrong-type": "values of types that do not go together",
+}
+
+
+class Problems:
+    """The diagnostics of one source, in the order of the text once they are told."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.found: list[Diagnostic] = []
+
+    def add(self, code: str, where: Span | Node, message: str, hint: str) -> None:
+        """Note a problem at a span or a node."""
+        assert code in CODES, code
+        span = where if isinstance(where, Span) else where.span or Span(0, 0)
+        diagnostic = self.source.diagnostic(span, code, message, hint)
+        if diagnostic not in self.found:
+            self.found.append(diagnostic)
+
+    def raise_if_any(self) -> None:
+        """Raise all that was noted as one SpecError."""
+        if self.found:
+            ordered = sorted(self.found, key=lambda each: (each.line, each.column))
+            raise SpecError(ordered)

@@ -1,0 +1,122 @@
+"""The items of a spec, their clauses, and the spec itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wex.spec.tree.node import Name, Node
+
+if TYPE_CHECKING:
+    from wex.spec.source import Source
+    from wex.spec.tree.expressions import Expr, Int, Real, Text
+    from wex.spec.tree.regexes import Regex
+
+
+@dataclass(frozen=True)
+class FieldType(Node):
+    """The type of a field as written; `values` are those of an enum."""
+
+    name: Name
+    values: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class Field(Node):
+    """A field of the stream: `price real`."""
+
+    name: Name
+    type: FieldType
+
+
+@dataclass(frozen=True)
+class Stream(Node):
+    """The stream a spec speaks about: `stream trades (…) partition by … order by … nulls …`."""
+
+    name: Name
+    fields: tuple[Field, ...]
+    partition_by: tuple[Name, ...] = ()
+    order_by: tuple[Name, ...] = ()
+    nulls: Name | None = None
+
+
+@dataclass(frozen=True)
+class Let(Node):
+    """A named predicate or value: `let up = price > price[-1]`."""
+
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Assume(Node):
+    """What every stream is promised to look like: `assume R`, `assume R unchecked`."""
+
+    regex: Regex
+    unchecked: bool = False
+
+
+@dataclass(frozen=True)
+class Pair(Node):
+    """`after R match S`; without `after`, a window may start anywhere."""
+
+    after: Regex | None
+    match: Regex
+
+
+@dataclass(frozen=True)
+class Until(Node):
+    """`until [p]`, `until [p] or end`."""
+
+    predicate: Expr
+    or_end: bool = False
+
+
+@dataclass(frozen=True)
+class Within(Node):
+    """`within 10 events`, `within 5 minutes`."""
+
+    amount: Int | Real
+    unit: Name
+
+
+@dataclass(frozen=True)
+class Measure(Node):
+    """`avg(price) as mean`."""
+
+    value: Expr
+    name: Name
+
+
+@dataclass(frozen=True)
+class Window(Node):
+    """A window: pairs or a formula, and the clauses that narrow it or measure it."""
+
+    name: Name
+    pairs: tuple[Pair, ...] = ()
+    where: Expr | None = None
+    until: Until | None = None
+    within: Within | None = None
+    keep: Name | None = None
+    pad: bool = False
+    lookback: Int | None = None
+    measures: tuple[Measure, ...] = ()
+    having: Expr | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Spec(Node):
+    """A whole spec. `source` is the text it came from, for errors that point."""
+
+    stream: Stream
+    lets: tuple[Let, ...] = ()
+    assumes: tuple[Assume, ...] = ()
+    windows: tuple[Window, ...] = ()
+    source: Source | None = field(default=None, compare=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        windows = ", ".join(window.name.text for window in self.windows) or "none"
+        return f"<Spec of stream {self.stream.name.text}; windows: {windows}>"
+
+
+Item = Stream | Let | Assume | Window

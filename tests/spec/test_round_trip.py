@@ -1,0 +1,42 @@
+"""Printing and parsing are inverse on every syntax tree."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from tests.strategies import trees
+from wex.spec import tree
+from wex.spec.parser import read
+from wex.spec.problems import Problems
+from wex.spec.source import Source
+
+
+def read_back(spec: tree.Spec) -> tree.Spec | None:
+    """Parse what a spec prints as, without asking whether it makes sense."""
+    problems = Problems(Source(str(spec)))
+    draft = read(problems.source, problems)
+    assert not problems.found, "\n".join(map(str, problems.found))
+    return draft.spec
+
+
+@given(trees.specs)
+def test_what_is_printed_reads_back_as_the_same_tree(spec: tree.Spec) -> None:
+    assert read_back(spec) == spec
+
+
+@given(trees.exprs)
+def test_expressions_keep_their_brackets(expr: tree.Expr) -> None:
+    stream = tree.Stream(
+        tree.Name("s"), (tree.Field(tree.Name("x"), tree.FieldType(tree.Name("int"))),)
+    )
+    spec = tree.Spec(stream, lets=(tree.Let(tree.Name("a"), expr),))
+    assert read_back(spec) == spec
+
+
+@given(trees.regexes)
+def test_regular_expressions_keep_their_brackets(regex: tree.Regex) -> None:
+    stream = tree.Stream(
+        tree.Name("s"), (tree.Field(tree.Name("x"), tree.FieldType(tree.Name("int"))),)
+    )
+    spec = tree.Spec(stream, assumes=(tree.Assume(regex),))
+    assert read_back(spec) == spec

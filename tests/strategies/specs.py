@@ -1,0 +1,260 @@
+"""Random specs that are right: every name declared, every type fits."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from hypothesis import strategies as st
+
+from tests.strategies import trees
+from wex.spec import tree
+from wex.spec.types import BOOL, DATE, INT, REAL, STRING, TIMESTAMP, Type
+
+ENUM = Type("enum", ("a", "b", "c"))
+FIELDS: dict[str, Type] = {
+    "key": STRING, "ts": TIMESTAMP, "day": DATE, "x": REAL, "y": REAL, "n": INT, "m": INT,
+    "name": STRING, "side": ENUM, "ok": BOOL, "end": INT,
+}  # fmt: skip
+LETS: dict[str, tree.Expr] = {
+    "gap": tree.Binary("-", tree.Ref("ts"), tree.Ref("ts", -1)),
+    "up": tree.Compare((tree.Ref("x"), tree.Ref("x", -1)), (">",)),
+    "up2": tree.And((tree.Ref("up"), tree.Ref("up", -1))),
+    "twice": tree.Binary("*", tree.Int(2), tree.Ref("n")),
+}
+PREDICATE_LETS = ("up", "up2")
+
+offsets = st.integers(-2, 0)
+_ops = trees.ops
+_equality = st.sampled_from(["=", "!="])
+
+
+def name(text: str) -> tree.Name:
+    return tree.Name(text)
+
+
+def _fields(*wanted: str) -> st.SearchStrategy[tree.Expr]:
+    return st.builds(tree.Ref, st.sampled_from(wanted), offsets)
+
+
+def _arithmetic(leaf: st.SearchStrategy[tree.Expr], ops: list[str]) -> st.SearchStrategy[tree.Expr]:
+    return st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.builds(tree.Binary, st.sampled_from(ops), inner, inner),
+            st.builds(tree.Neg, inner),
+            st.builds(lambda value: tree.Call(name("abs"), (value,)), inner),
+            st.builds(lambda value: tree.Call(name("prev"), (value,)), inner),
+        ),
+        max_leaves=3,
+    )
+
+
+integers = _arithmetic(
+    st.one_of(_fields("n", "m", "end", "twice"), st.builds(tree.Int, st.integers(-9, 9))),
+    ["+", "-", "*"],
+)
+_decimals = st.integers(-99, 99).map(lambda digits: tree.Real(Decimal(digits).scaleb(-1)))
+reals = _arithmetic(st.one_of(_fields("x", "y"), _decimals), ["+", "-", "*"])
+durations = _arithmetic(
+    st.one_of(
+        _fields("gap"),
+        st.builds(
+            tree.Duration,
+            st.builds(tree.Int, st.integers(0, 90)),
+            st.sampled_from(["seconds", "minute", "hours"]).map(name),
+        ),
+    ),
+    ["+", "-"],
+)
+timestamps = st.one_of(
+    _fields("ts"),
+    st.just(tree.Moment(name("timestamp"), "2026-01-31 10:00:00.250")),
+    st.builds(lambda time, length: tree.Binary("+", time, length), _fields("ts"), durations),
+)
+dates = st.one_of(
+    _fields("day"),
+    st.just(tree.Moment(name("date"), "2026-01-31")),
+    st.just(tree.Binary("-", tree.Ref("day"), tree.Duration(tree.Int(7), name("days")))),
+)
+strings = st.one_of(_fields("name", "key"), st.builds(tree.Text, st.sampled_from(["a", "it's"])))
+enum_values = st.builds(tree.Text, st.sampled_from(ENUM.values))
+
+_ordered = (integers | reals, durations, timestamps, dates)
+
+
+@st.composite
+def _comparisons(draw: st.DrawFn) -> tree.Expr:
+    values = draw(st.sampled_from(_ordered))
+    first, second, third = draw(values), draw(values), draw(values)
+    form = draw(st.integers(0, 3))
+    if form == 0:
+        return tree.Compare((first, second, third), (draw(_ops), draw(_ops)))
+    if form == 1:
+        return tree.Between(first, second, third, draw(st.booleans()))
+    if form == 2:
+        return tree.In(first, (second, third), draw(st.booleans()))
+    return tree.Compare((first, second), (draw(_ops),))
+
+
+def _atoms() -> st.SearchStrategy[tree.Expr]:
+    return st.one_of(
+        _comparisons(),
+        st.builds(lambda a, b, op: tree.Compare((a, b), (op,)), strings, strings, _equality),
+        st.builds(
+            lambda a, b, op: tree.Compare((a, b), (op,)), _fields("side"), enum_values, _equality
+        ),
+        st.builds(lambda a, b: tree.In(a, (b,)), _fields("side"), enum_values),
+        _fields("ok", *PREDICATE_LETS),
+        st.builds(tree.IsFirst, offsets),
+        st.builds(tree.Bool, st.booleans()),
+    )
+
+
+def _logic(inner: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Expr]:
+    parts = st.lists(inner, min_size=2, max_size=3)
+    return st.one_of(
+        st.builds(tree.Not, inner),
+        st.builds(lambda found: tree.flat(tree.And, found), parts),
+        st.builds(lambda found: tree.flat(tree.Or, found), parts),
+        st.builds(lambda value: tree.Call(name("prev"), (value, tree.Int(1))), inner),
+    )
+
+
+predicates = st.recursive(_atoms(), _logic, max_leaves=4)
+
+
+def _regex_logic(inner: st.SearchStrategy[tree.Regex]) -> st.SearchStrategy[tree.Regex]:
+    parts = st.lists(inner, min_size=2, max_size=3)
+    counts = st.sampled_from([(0, None), (1, None), (0, 1), (2, 2), (1, 3), (2, None)])
+    return st.one_of(
+        st.builds(lambda found: tree.flat(tree.Concat, found), parts),
+        st.builds(lambda found: tree.flat(tree.Union, found), parts),
+        st.builds(lambda found: tree.flat(tree.Intersection, found), parts),
+        st.builds(tree.Complement, inner),
+        st.builds(lambda body, count: tree.Repeat(body, *count), inner, counts),
+    )
+
+
+regexes = st.recursive(
+    st.one_of(st.builds(tree.Atom, predicates), st.just(tree.Anything()), st.just(tree.Empty())),
+    _regex_logic,
+    max_leaves=5,
+)
+
+
+@st.composite
+def formulas(
+    draw: st.DrawFn, positions: tuple[str, ...] = (), sets: tuple[str, ...] = (), depth: int = 3
+) -> tree.Expr:
+    """Formulas whose variables are bound, up to a depth of quantifiers and connectives."""
+    form = draw(st.integers(0, 8 if depth else 3))
+    place = _positions(positions)
+    below = formulas(positions, sets, depth - 1) if depth else st.nothing()
+    if form == 0:
+        operands = tuple(draw(st.lists(place, min_size=2, max_size=3)))
+        return tree.Compare(operands, tuple(draw(_ops) for _ in operands[1:]))
+    if form == 1:
+        return tree.Call(name(draw(st.sampled_from(("ok", *PREDICATE_LETS)))), (draw(place),))
+    if form == 2 and sets:
+        return tree.Member(draw(place), name(draw(st.sampled_from(sets))), draw(st.booleans()))
+    if form <= 3:
+        return tree.Holds(tree.Not(draw(predicates)), draw(place))
+    if form == 4:
+        return tree.Not(draw(below))
+    if form == 5:
+        parts = [draw(below), draw(below)]
+        return tree.flat(tree.And, parts) if draw(st.booleans()) else tree.flat(tree.Or, parts)
+    if form == 6:
+        return draw(st.sampled_from([tree.Implies, tree.Iff]))(draw(below), draw(below))
+    quantifier: Literal["exists", "forall"] = "exists" if draw(st.booleans()) else "forall"
+    if form == 7:
+        variable = f"p{depth}"
+        body = draw(formulas((*positions, variable), sets, depth - 1))
+        return tree.Quantified(quantifier, name(variable), body)
+    variable = f"S{depth}"
+    body = draw(formulas(positions, (*sets, variable), depth - 1))
+    return tree.Quantified(quantifier, name(variable), body, of_set=True)
+
+
+def _positions(bound: tuple[str, ...]) -> st.SearchStrategy[tree.Expr]:
+    marks = [tree.Mark("begin"), tree.Mark("end"), *map(tree.Ref, bound)]
+    places: st.SearchStrategy[tree.Expr] = st.sampled_from(marks)
+    shifted = st.builds(
+        tree.Binary, st.sampled_from(["+", "-"]), places, st.builds(tree.Int, st.integers(0, 3))
+    )
+    return places | shifted
+
+
+def _call(aggregate: str, *args: tree.Expr) -> tree.Expr:
+    return tree.Call(name(aggregate), args)
+
+
+aggregates = st.one_of(
+    st.builds(
+        _call, st.sampled_from(["sum", "avg", "min", "max", "var", "stddev"]), integers | reals
+    ),
+    st.builds(_call, st.sampled_from(["first", "last", "count"]), integers | reals | dates),
+    st.builds(_call, st.sampled_from(["count_distinct", "collect"]), strings | timestamps),
+    st.builds(_call, st.sampled_from(["count_if", "some", "every"]), predicates),
+    st.builds(_call, st.sampled_from(["min_by", "max_by"]), strings, reals | timestamps),
+    st.just(_call("count")),
+)
+filtered = st.builds(
+    lambda call, condition: tree.Call(call.name, call.args, condition), aggregates, predicates
+)
+spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x")))
+
+
+@st.composite
+def windows(draw: st.DrawFn, called: str = "w0") -> tree.Window:
+    """Windows of every form, with every clause."""
+    pair = st.builds(tree.Pair, st.none() | regexes, regexes)
+    by_pairs = draw(st.booleans())
+    values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
+    # Names carry the window: two windows may measure different types.
+    measures = [tree.Measure(value, name(f"{called}_{at}")) for at, value in enumerate(values)]
+    measures.append(tree.Measure(_call("count"), name("size")))
+    limits = [("events", 5), ("minutes", 3)]
+    unit, amount = draw(st.sampled_from(limits))
+    return tree.Window(
+        name(called),
+        tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
+        where=None if by_pairs else draw(formulas()),
+        until=draw(st.none() | st.builds(tree.Until, predicates, st.booleans())),
+        within=draw(st.sampled_from([None, tree.Within(tree.Int(amount), name(unit))])),
+        keep=draw(
+            st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
+        ),
+        pad=draw(st.booleans()),
+        lookback=draw(st.none() | st.builds(tree.Int, st.integers(0, 4))),
+        measures=tuple(measures),
+        having=draw(
+            st.sampled_from([None, tree.Compare((tree.Ref("size"), tree.Int(2)), (">=",))])
+        ),
+    )
+
+
+def _field(field: str) -> tree.Field:
+    type_ = FIELDS[field]
+    written = tree.FieldType(name(type_.name), tuple(map(tree.Text, type_.values)))
+    return tree.Field(name(field), written)
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> tree.Spec:
+    """Return specs over one stream with a field of every type."""
+    stream = tree.Stream(
+        name("events"),
+        tuple(map(_field, FIELDS)),
+        (name("key"),),
+        (name("ts"),),
+        draw(st.none() | st.sampled_from(["error", "skip"]).map(name)),
+    )
+    count = draw(st.integers(1, 2))
+    return tree.Spec(
+        stream,
+        tuple(tree.Let(name(each), value) for each, value in LETS.items()),
+        tuple(draw(st.lists(st.builds(tree.Assume, regexes, st.booleans()), max_size=1))),
+        tuple(draw(windows(f"w{at}")) for at in range(count)),
+    )
