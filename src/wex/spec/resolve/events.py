@@ -1,0 +1,123 @@
+"""Names that stand for something of an event: fields, and lets over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.spec.aggregates import AGGREGATES, SYNONYMS
+from wex.spec.numbers import check_index
+from wex.spec.resolve.expressions import Expressions
+from wex.spec.suggest import closest, did_you_mean
+from wex.spec.types import PREDICATE, Type
+
+if TYPE_CHECKING:
+    from wex.spec.problems import Problems
+
+
+@dataclass
+class Scope:
+    """What names mean in a spec. A type of None: declared, but with a mistake noted already."""
+
+    fields: dict[str, Type | None] = field(default_factory=dict)
+    lets: dict[str, Type | None] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Return every name that is declared."""
+        return [*self.fields, *self.lets]
+
+
+class Events(Expressions):
+    """Expressions over the last events: guards, lets, and the arguments of aggregates."""
+
+    def __init__(self, scope: Scope, problems: Problems) -> None:
+        super().__init__(problems)
+        self.scope = scope
+
+    def ref(self, node: tree.Ref) -> Type | None:
+        for names in (self.scope.fields, self.scope.lets):
+            if node.name in names:
+                return names[node.name]
+        self.unknown(node, node.name)
+        return None
+
+    def unknown(self, node: tree.Node, name: str) -> None:
+        """Note a name that is not declared."""
+        otherwise = "the names declared here are"
+        hint = did_you_mean(name, self.scope.names(), otherwise)
+        message = f"there is no field or let called `{name}`"
+        self.problems.add("unknown-name", node, message, hint)
+
+    def is_first(self, node: tree.IsFirst) -> Type | None:
+        return PREDICATE
+
+    def call(self, node: tree.Call) -> Type | None:
+        name = node.name.text
+        if name == "prev":
+            return self._prev(node)
+        if name in AGGREGATES:
+            self.problems.add(
+                "aggregate-here",
+                node,
+                f"`{name}` is an aggregate, and there is no window to aggregate over here",
+                "aggregates stand in `measure`, one not inside another",
+            )
+        elif name in self.scope.names():
+            self.problems.add(
+                "wrong-sort",
+                node,
+                f"`{name}` is a field or let, not a function",
+                f"write `{name}`, or `{name}[-1]` to look back",
+            )
+        else:
+            hint = did_you_mean(name, ("abs", "prev"), "the functions are")
+            message = f"there is no function called `{name}`"
+            self.problems.add("unknown-aggregate", node.name, message, hint)
+        return None
+
+    def _prev(self, node: tree.Call) -> Type | None:
+        self.no_filter(node)
+        if not self.arity(node, (1, 2)):
+            return None
+        type_ = self.infer(node.args[0])
+        if len(node.args) == 2:
+            steps = node.args[1]
+            back = tree.Int(-steps.value, span=steps.span) if isinstance(steps, tree.Int) else steps
+            check_index(self.problems, str(node.args[0]), back)
+        return type_
+
+
+def aggregate_hint(name: str) -> str:
+    """Return a hint for an aggregate that does not exist."""
+    meant = SYNONYMS.get(name.lower()) or closest(name, AGGREGATES)
+    return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"
+
+
+def in_order(lets: tuple[tree.Let, ...], problems: Problems) -> list[tree.Let]:
+    """Return the lets so that each comes after those it uses; cycles are noted and left out."""
+    by_name = {let.name.text: let for let in lets}
+    uses = {
+        name: {
+            node.name
+            for node in tree.walk(let.value)
+            if isinstance(node, tree.Ref) and node.name in by_name
+        }
+        for name, let in by_name.items()
+    }
+    while True:
+        try:
+            return [by_name[name] for name in TopologicalSorter(uses).static_order()]
+        except CycleError as error:
+            cycle: list[str] = error.args[1]
+            problems.add(
+                "let-cycle",
+                by_name[cycle[0]].name,
+                f"`{cycle[0]}` is defined by itself: {' uses '.join(reversed(cycle))}",
+                "define one of them without the others",
+            )
+            for name in cycle:
+                uses.pop(name, None)
+            for used in uses.values():
+                used.difference_update(cycle)

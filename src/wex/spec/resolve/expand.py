@@ -1,0 +1,206 @@
+"""A spec without names and sugar: lets put in, `prev` applied, chains, `between` and `in` undone.
+
+What comes out is a spec again, with the same windows, that speaks about fields and single
+comparisons only: an atom is one comparison of values, or a bare boolean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.spec.resolve.events import in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wex.spec.problems import Problems
+
+MAX_TERMS = 100_000  # that a let may stand for: lets of lets grow exponentially
+MAX_DEPTH = 100  # that lets of lets may reach
+
+Lets = dict[str, tree.Expr]
+
+
+def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
+    """Return the spec with lets and sugar expanded; note lets that grow beyond measure."""
+    lets: Lets = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for let in in_order(spec.lets, problems):
+        sizes[let.name.text] = terms, depth = _size(let.value, sizes)
+        if terms > MAX_TERMS or depth > MAX_DEPTH:
+            amount = f"{terms:,} terms" if terms > MAX_TERMS else f"{depth} levels"
+            problems.add(
+                "too-large",
+                let.name,
+                f"with the lets it uses, `{let.name.text}` grows to {amount}",
+                f"lets stand for at most {MAX_TERMS:,} terms, {MAX_DEPTH} levels deep",
+            )
+            return spec
+        lets[let.name.text] = expand_expr(let.value, lets)
+    items: list[tree.Assume | tree.Window] = [*spec.assumes, *spec.windows]
+    if any(_item_too_large(item, sizes, problems) for item in items):
+        return spec
+    return replace(
+        spec,
+        lets=(),
+        assumes=tuple(replace(each, regex=_regex(each.regex, lets)) for each in spec.assumes),
+        windows=tuple(_window(each, lets) for each in spec.windows),
+        source=None,
+    )
+
+
+def _item_too_large(
+    item: tree.Assume | tree.Window, sizes: Mapping[str, tuple[int, int]], problems: Problems
+) -> bool:
+    terms, depth = _size(item, sizes)
+    too_large = terms > MAX_TERMS or depth > 2 * MAX_DEPTH
+    if too_large:
+        where = item.name if isinstance(item, tree.Window) else item
+        message = f"with the lets it uses, this grows to {terms:,} terms, {depth} levels deep"
+        hint = f"items have at most {MAX_TERMS:,} terms; use fewer lets of lets"
+        problems.add("too-large", where, message, hint)
+    return too_large
+
+
+def _size(node: tree.Node, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    """Return how many terms a node stands for, lets expanded, and how deep they lie."""
+    terms = deepest = 0
+    stack = [(node, 1)]
+    while stack:
+        top, depth = stack.pop()
+        name = top.name if isinstance(top, tree.Ref) else ""
+        if isinstance(top, tree.Call) and top.name.text in sizes:
+            name = top.name.text
+        below, extra = sizes.get(name, (1, 0))
+        terms += below
+        deepest = max(deepest, depth + extra)
+        stack.extend((child, depth + 1) for child in top.children())
+    return terms, deepest
+
+
+def _window(window: tree.Window, lets: Lets) -> tree.Window:
+    return replace(
+        window,
+        pairs=tuple(
+            replace(
+                pair,
+                after=_regex(pair.after, lets) if pair.after else None,
+                match=_regex(pair.match, lets),
+            )
+            for pair in window.pairs
+        ),
+        where=_formula(window.where, lets) if window.where else None,
+        until=window.until
+        and replace(window.until, predicate=expand_expr(window.until.predicate, lets)),
+        measures=tuple(
+            replace(measure, value=expand_expr(measure.value, lets)) for measure in window.measures
+        ),
+        having=window.having and expand_expr(window.having, {}),
+    )
+
+
+def _regex(regex: tree.Regex, lets: Lets) -> tree.Regex:
+    match regex:
+        case tree.Atom(predicate):
+            return replace(regex, predicate=expand_expr(predicate, lets))
+        case tree.Concat(parts):
+            return replace(regex, parts=tuple(_regex(part, lets) for part in parts))
+        case tree.Union(parts):
+            return replace(regex, parts=tuple(_regex(part, lets) for part in parts))
+        case tree.Intersection(parts):
+            return replace(regex, parts=tuple(_regex(part, lets) for part in parts))
+        case tree.Complement(body):
+            return replace(regex, body=_regex(body, lets))
+        case tree.Repeat(body):
+            return replace(regex, body=_regex(body, lets))
+    return regex
+
+
+def _formula(node: tree.Expr, lets: Lets) -> tree.Expr:
+    match node:
+        case tree.And(parts):
+            return tree.flat(tree.And, [_formula(part, lets) for part in parts], node.span)
+        case tree.Or(parts):
+            return tree.flat(tree.Or, [_formula(part, lets) for part in parts], node.span)
+        case tree.Implies(left, right):
+            return replace(node, left=_formula(left, lets), right=_formula(right, lets))
+        case tree.Iff(left, right):
+            return replace(node, left=_formula(left, lets), right=_formula(right, lets))
+        case tree.Not(operand):
+            return replace(node, operand=_formula(operand, lets))
+        case tree.Quantified(_, _, body):
+            return replace(node, body=_formula(body, lets))
+        case tree.Holds(predicate):
+            return replace(node, predicate=expand_expr(predicate, lets))
+        case tree.Call(name, (position,)):
+            predicate = expand_expr(tree.Ref(name.text, span=name.span), lets)
+            return tree.Holds(predicate, position, span=node.span)
+        case tree.Compare(operands, ops) if len(ops) > 1:
+            return _chain(operands, ops, node)
+        case tree.Member(position, name, True):
+            return tree.Not(tree.Member(position, name, span=node.span), span=node.span)
+    return node
+
+
+def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
+    """Return an expression over fields, every index moved by `shift`.
+
+    >>> up = tree.Compare((tree.Ref("price"), tree.Ref("price", -1)), (">",))
+    >>> str(expand_expr(tree.Ref("up", -1), {"up": up}))
+    'price[-1] > price[-2]'
+    """
+
+    def inner(child: tree.Expr) -> tree.Expr:
+        return expand_expr(child, lets, shift)
+
+    match node:
+        case tree.Ref(name, offset):
+            if name in lets:
+                return expand_expr(lets[name], {}, offset + shift)
+            return replace(node, offset=offset + shift) if shift else node
+        case tree.IsFirst(offset):
+            return replace(node, offset=offset + shift)
+        case tree.Call(tree.Name("prev"), (value, *steps)):
+            back = steps[0].value if steps and isinstance(steps[0], tree.Int) else 1
+            return expand_expr(value, lets, shift - back)
+        case tree.Call(_, args, condition):
+            return replace(
+                node, args=tuple(map(inner, args)), filter=inner(condition) if condition else None
+            )
+        case tree.Neg(value):
+            return replace(node, value=inner(value))
+        case tree.Not(operand):
+            return replace(node, operand=inner(operand))
+        case tree.Binary(_, left, right):
+            return replace(node, left=inner(left), right=inner(right))
+        case tree.And(parts):
+            return tree.flat(tree.And, map(inner, parts), node.span)
+        case tree.Or(parts):
+            return tree.flat(tree.Or, map(inner, parts), node.span)
+        case tree.Compare(operands, ops):
+            return _chain(tuple(map(inner, operands)), ops, node)
+        case tree.Between(value, low, high, negated):
+            operands = (inner(low), inner(value), inner(high))
+            return _negate(_chain(operands, ("<=", "<="), node), negated)
+        case tree.In(value, options, negated):
+            same = inner(value)
+            equal = [tree.Compare((same, inner(each)), ("=",), span=node.span) for each in options]
+            return _negate(tree.flat(tree.Or, equal, node.span), negated)
+    return node
+
+
+def _chain(
+    operands: tuple[tree.Expr, ...], ops: tuple[tree.CompareOp, ...], node: tree.Expr
+) -> tree.Expr:
+    """Return a chain of comparisons as an `and` of single ones."""
+    single = [
+        tree.Compare(operands[index : index + 2], (op,), span=node.span)
+        for index, op in enumerate(ops)
+    ]
+    return tree.flat(tree.And, single, node.span)
+
+
+def _negate(node: tree.Expr, negated: bool) -> tree.Expr:
+    return tree.Not(node, span=node.span) if negated else node

@@ -1,0 +1,135 @@
+"""The types of values, and which of them go together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Final
+
+from wex.spec import tree
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type of a value, or the sort `predicate` of what is true or false of an event."""
+
+    name: str
+    values: tuple[str, ...] = ()  # of an enum
+    item: Type | None = None  # of a list
+
+    def __str__(self) -> str:
+        if self.values:
+            return str(tree.FieldType(tree.Name("enum"), tuple(map(tree.Text, self.values))))
+        return f"list of {self.item}" if self.item else self.name
+
+
+BOOL: Final = Type("bool")
+INT: Final = Type("int")
+REAL: Final = Type("real")
+STRING: Final = Type("string")
+TIMESTAMP: Final = Type("timestamp")
+DATE: Final = Type("date")
+DURATION: Final = Type("duration")
+OTHER: Final = Type("other")
+PREDICATE: Final = Type("predicate")
+
+FIELD_TYPES = {each.name: each for each in (BOOL, INT, REAL, STRING, TIMESTAMP, DATE, OTHER)}
+FIELD_TYPE_NAMES = ("bool", "int", "real", "string", "timestamp", "date", "enum", "other")
+TYPE_SYNONYMS = {
+    "boolean": "bool",
+    "integer": "int", "long": "int", "bigint": "int", "short": "int", "int64": "int", "int32": "int",
+    "float": "real", "double": "real", "decimal": "real", "number": "real", "float64": "real",
+    "str": "string", "text": "string", "varchar": "string", "char": "string",
+    "datetime": "timestamp", "time": "timestamp", "timestamptz": "timestamp",
+    "struct": "other", "array": "other", "map": "other", "list": "other", "json": "other",
+}  # fmt: skip
+
+NUMBERS = (INT, REAL)
+ORDERED = (INT, REAL, TIMESTAMP, DATE, DURATION)
+
+_MICROSECONDS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+UNITS = {name + end: size for name, size in _MICROSECONDS.items() for end in ("", "s")}
+
+
+def microseconds(amount: tree.Int | tree.Real, unit: str) -> int | None:
+    """Return a duration as a whole count of microseconds, if it is one that 64 bits hold.
+
+    >>> microseconds(tree.Int(2), "minutes")
+    120000000
+    """
+    exact = Fraction(amount.value) * UNITS[unit]
+    return int(exact) if exact.denominator == 1 and abs(exact) < 2**63 else None
+
+
+def read_moment(type_: str, text: str) -> datetime | date | None:
+    """Return the moment that a literal names, or None if it names none.
+
+    >>> read_moment("timestamp", "2026-01-31 10:00:00.5")
+    datetime.datetime(2026, 1, 31, 10, 0, 0, 500000)
+    >>> read_moment("date", "2026-02-30") is None
+    True
+    """
+    _, _, fraction = text.partition(".")
+    digits = len(fraction) - len(fraction.lstrip("0123456789"))
+    if digits > 6:
+        return None  # datetime would silently cut it to microseconds
+    try:
+        return date.fromisoformat(text) if type_ == "date" else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def arithmetic(op: str, left: Type, right: Type) -> Type | None:
+    """Return the type of `left op right`, or None if the two do not go together.
+
+    >>> arithmetic("-", TIMESTAMP, TIMESTAMP).name
+    'duration'
+    >>> arithmetic("/", INT, INT).name
+    'real'
+    >>> arithmetic("+", TIMESTAMP, INT) is None
+    True
+    """
+    if left in NUMBERS and right in NUMBERS:
+        return INT if left == right == INT and op != "/" else REAL
+    return _TIME_ARITHMETIC.get((left.name, op, right.name))
+
+
+_TIME_ARITHMETIC = {
+    ("timestamp", "-", "timestamp"): DURATION,
+    ("timestamp", "-", "duration"): TIMESTAMP,
+    ("timestamp", "+", "duration"): TIMESTAMP,
+    ("duration", "+", "timestamp"): TIMESTAMP,
+    ("date", "-", "date"): DURATION,
+    ("date", "-", "duration"): DATE,
+    ("date", "+", "duration"): DATE,
+    ("duration", "+", "date"): DATE,
+    ("duration", "+", "duration"): DURATION,
+    ("duration", "-", "duration"): DURATION,
+    ("duration", "*", "int"): DURATION,
+    ("int", "*", "duration"): DURATION,
+    ("duration", "/", "duration"): REAL,
+}
+
+
+def comparable(left: Type, right: Type, *, ordered: bool) -> bool:
+    """Tell whether two values can be compared, for order or only for equality.
+
+    >>> comparable(INT, REAL, ordered=True), comparable(STRING, STRING, ordered=True)
+    (True, False)
+    """
+    if left in NUMBERS and right in NUMBERS:
+        return True
+    if left.values and right.values:
+        return not ordered and set(left.values) == set(right.values)
+    if left != right or left in (OTHER, PREDICATE) or left.item:
+        return False
+    return left in ORDERED or not ordered

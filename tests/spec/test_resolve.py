@@ -1,0 +1,107 @@
+"""What the resolver makes of specs that are right, and of text that is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import wex
+from tests.strategies import specs, trees
+from wex.spec import meaning, tree
+from wex.spec.vocabulary import RESERVED
+
+SOUP = [*sorted(RESERVED), *"()[]{}*+?|&~=<>-/,:.;!", "<=", ">=", "!=", "==", "x", "up", "ts", "real",
+        "string", "timestamp", "enum", "count", "avg", "minutes", "events", "longest", "is_first",
+        "prev", "3", "2.5", "1e400", "99999999999999999999", "'a'", "'", "`end`", "`", '"', "#", "\n",
+        "stream s (x real, ts timestamp, ok bool) order by ts", "let up = x > x[-1]",
+        "window w match", "window v where", "begin", "end", "\ufeff", "é", "\x00"]  # fmt: skip
+
+
+@given(specs.specs())
+def test_right_specs_are_accepted_and_print_back(spec: tree.Spec) -> None:
+    assert wex.parse(str(spec)) == spec
+
+
+@given(specs.specs())
+def test_expanding_keeps_the_lookback_and_is_done_once(spec: tree.Spec) -> None:
+    found = meaning(spec)
+    again = meaning(found.expanded)
+    assert again.expanded == found.expanded
+    assert again.lookbacks == found.lookbacks
+    assert again.assume_lookbacks == found.assume_lookbacks
+    assert again.measures == found.measures
+    assert not found.expanded.lets
+
+
+@given(specs.specs())
+def test_nothing_but_plain_atoms_is_left_after_expanding(spec: tree.Spec) -> None:
+    for node in tree.walk(meaning(spec).expanded):
+        assert not isinstance(node, tree.Between | tree.In)
+        if isinstance(node, tree.Compare):
+            assert len(node.ops) == 1
+        if isinstance(node, tree.Ref):
+            assert node.name not in specs.LETS
+
+
+@given(st.lists(st.sampled_from(SOUP), max_size=40).map(" ".join))
+@example("window w match " + "(" * 300 + "x")
+@example("stream s (x real) let a = " + "x + " * 500 + "x")
+def test_token_soup_gives_a_spec_or_a_spec_error(text: str) -> None:
+    assert_spec_or_error(text)
+
+
+@given(st.text(max_size=60))
+def test_any_text_gives_a_spec_or_a_spec_error(text: str) -> None:
+    assert_spec_or_error(text)
+
+
+@given(trees.specs)
+def test_trees_that_make_no_sense_give_a_spec_error(spec: tree.Spec) -> None:
+    assert_spec_or_error(str(spec))
+
+
+@given(specs.specs(), st.data())
+def test_a_damaged_spec_gives_a_spec_or_a_spec_error(spec: tree.Spec, data: st.DataObject) -> None:
+    text = str(spec)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 10)))
+    assert_spec_or_error(text[:start] + data.draw(st.sampled_from(["", *SOUP])) + text[end:])
+
+
+def assert_spec_or_error(text: str) -> None:
+    try:
+        wex.parse(text)
+    except wex.SpecError as error:
+        assert error.code
+        for each in error.diagnostics:
+            assert each.hint
+            assert each.line >= 1
+            assert each.column >= 1
+            assert "\n" not in each.source_line
+        assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("written", "lookback"),
+    [
+        ("match [x > 1]", 0),
+        ("match [x > x[-3]]", 3),
+        ("match up2", 2),
+        ("match [up2[-1]]", 3),
+        ("match [prev(up, 2)]", 3),
+        ("match [is_first[-2]]", 2),
+        ("match any until [x[-1] > 0]", 1),
+        ("after [x[-4] > 0] match any", 4),
+        ("where up(begin) and [x[-2] > 0](end)", 2),
+        ("match any lookback 5", 5),
+        ("match [x[-3] > 0] lookback 1", 3),
+        ("match any measure sum(x[-4]) as s", 0),
+    ],
+)
+def test_the_lookback_of_a_window(written: str, lookback: int) -> None:
+    text = f"""stream s (x real) let up = x > x[-1] let up2 = up and up[-1]
+    let unused = x[-9] > 0 assume [x[-7] > 0]* window w {written}"""
+    found = meaning(wex.parse(text))
+    assert found.lookbacks == (lookback,)
+    assert found.assume_lookbacks == (7,)
