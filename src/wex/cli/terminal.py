@@ -1,0 +1,64 @@
+"""What the subcommands share: exit statuses, and how things look on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from wex.errors import SpecError, WexError
+from wex.spec import load, parse_bytes
+
+if TYPE_CHECKING:
+    from wex.spec.tree import Spec
+
+FINE, FINDING, MISTAKE, ENGINE_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
+
+
+def out() -> Console:
+    """Return the console for results: colours only on a terminal, no wrapping elsewhere."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+
+
+def read_spec(path: str) -> Spec:
+    """Return the spec in a file, or on standard input for `-`."""
+    if path == "-":
+        return parse_bytes(sys.stdin.buffer.read(), "<stdin>")
+    try:
+        return load(path)
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        hint = "give the path of a spec file, or - for standard input"
+        raise WexError("no-file", f"{path}: {reason}", hint) from error
+
+
+def fail(error: WexError) -> None:
+    """Print an error to standard error, in colour on a terminal."""
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    for line in str(error).splitlines():
+        text = Text(line)
+        for mark, style in STYLES.items():
+            at = line.find(mark)
+            if at >= 0 and line[:at].strip() == "":
+                text.stylize(style, at, at + len(mark))
+        if set(line.partition("|")[2].strip()) == {"^"}:
+            text.stylize("bold red", line.index("^"))
+        console.print(text)
+
+
+def as_json(error: WexError) -> dict[str, object]:
+    """Return an error for machines."""
+    if isinstance(error, SpecError):
+        return {"errors": [each.as_dict() for each in error.diagnostics]}
+    return {"errors": [{"code": error.code, "message": error.message, "hint": error.hint}]}
+
+
+def print_json(value: object) -> None:
+    """Print a value for machines."""
+    click.echo(json.dumps(value, indent=2))

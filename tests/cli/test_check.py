@@ -1,0 +1,118 @@
+"""The command `wex check` as a user meets it: real processes, output and exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WEX = [str(Path(sys.executable).with_name("wex"))]
+RIGHT = "stream s (x real) let up = x > x[-1] window rise match up{3,} measure count() as n\n"
+WRONG = "stream s (x real)\nwindow w match [y > 1]\n"
+
+
+def run(
+    *args: str, stdin: str | bytes = "", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    return subprocess.run(
+        [*WEX, *args],
+        input=given,
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_a_right_spec_is_summed_up(tmp_path: Path) -> None:
+    path = tmp_path / "rise.wex"
+    path.write_text(RIGHT)
+    done = run("check", str(path))
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert "window rise: regular expressions, lookback 1, keep all" in done.stdout.decode()
+
+
+def test_a_wrong_spec_is_explained_on_stderr() -> None:
+    done = run("check", "-", stdin=WRONG)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.decode().splitlines()[:5] == [
+        "error[unknown-name]: there is no field or let called `y`",
+        " --> <stdin>:2:17",
+        "  |",
+        "2 | window w match [y > 1]",
+        "  |                 ^",
+    ]
+
+
+def test_json_for_machines() -> None:
+    right = run("check", "-", "--json", stdin=RIGHT)
+    assert right.returncode == 0
+    said = json.loads(right.stdout)
+    assert said["ok"] is True
+    assert said["windows"][0]["lookback"] == 1
+    assert said["windows"][0]["measures"] == {"n": "int"}
+    wrong = run("check", "--json", "-", stdin=WRONG)
+    assert wrong.returncode == 2
+    assert wrong.stderr == b""
+    said = json.loads(wrong.stdout)
+    assert said["ok"] is False
+    assert (said["errors"][0]["code"], said["errors"][0]["line"]) == ("unknown-name", 2)
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "said"),
+    [
+        (["check", "nowhere.wex"], b"", "nowhere.wex: No such file or directory"),
+        (["check", "."], b"", ".: Is a directory"),
+        (["check"], b"", "Missing argument 'SPEC'"),
+        (["chekc"], b"", "No such command 'chekc'"),
+        (["check", "-", "--jason"], b"", "No such option"),
+        (["check", "-"], b"\xff\xfe", "this file is not UTF-8"),
+        (["check", "-"], b"", "this spec is empty"),
+        (["check", "-"], b"#" * 2_000_000, "over the limit of 1,000,000"),
+    ],
+)
+def test_mistakes_end_in_a_sentence_and_status_2(args: list[str], stdin: bytes, said: str) -> None:
+    done = run(*args, stdin=stdin)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
+def test_odd_terminals_get_the_same_words() -> None:
+    wrong = "stream s (価格 real) window w match [価挌 > 1]"
+    plain = run(
+        "check", "-", stdin=wrong, PYTHONIOENCODING="ascii", TERM="dumb", LC_ALL="C", COLUMNS="20"
+    )
+    assert plain.returncode == 2
+    assert "\\u4fa1\\u683c" in plain.stderr.decode("ascii")
+    assert "\x1b" not in run("check", "-", stdin=wrong, NO_COLOR="1").stderr.decode()
+    assert "\x1b" in run("check", "-", stdin=wrong, FORCE_COLOR="1").stderr.decode()
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f"{WEX[0]} demo | head -n 1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as done:
+        out, err = done.communicate(timeout=60)
+    assert out.startswith(b"arrhythmia")
+    assert err == b""
+
+
+def test_the_demo_shows_every_example() -> None:
+    done = run("demo")
+    assert done.returncode == 0
+    assert b"10 specs, all of them fine." in done.stdout
+
+
+def test_the_version() -> None:
+    done = run("--version")
+    assert done.stdout.decode().startswith("wex, version 0.")

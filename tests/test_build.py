@@ -1,0 +1,267 @@
+"""The builder makes the same tree as the parser, and nothing that text cannot say."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+
+import wex
+from tests.strategies import specs, trees
+from wex import build as w
+from wex.spec import tree
+
+
+def rebuilt(node: tree.Expr) -> w.Expr:
+    """Say an expression again with the operators and words of the builder."""
+    match node:
+        case tree.Int(value) | tree.Real(value) | tree.Text(value) | tree.Bool(value):
+            return w.literal(value)
+        case tree.Duration(amount, unit):
+            return w.duration(amount.value, unit.text)
+        case tree.Ref(name, offset):
+            return w.measured(name)[offset] if offset else w.measured(name)
+        case tree.IsFirst(offset):
+            return w.is_first[offset] if offset else w.is_first
+        case tree.Mark(which):
+            return w.begin if which == "begin" else w.end
+        case tree.Neg(value):
+            return -rebuilt(value)
+        case tree.Binary("+", left, right):
+            return rebuilt(left) + rebuilt(right)
+        case tree.Binary("-", left, right):
+            return rebuilt(left) - rebuilt(right)
+        case tree.Binary("*", left, right):
+            return rebuilt(left) * rebuilt(right)
+        case tree.Binary(_, left, right):
+            return rebuilt(left) / rebuilt(right)
+        case tree.Call(name, args, condition):
+            call = w.call(name.text, *map(rebuilt, args))
+            return call.filter(rebuilt(condition)) if condition else call
+        case tree.Compare(operands, ops):
+            first, *rest = map(rebuilt, operands)
+            chain = [part for pair in zip(ops, rest, strict=True) for part in pair]
+            return w.compare(first, *chain)
+        case tree.Between(value, low, high, negated):
+            form = rebuilt(value).not_between if negated else rebuilt(value).between
+            return form(rebuilt(low), rebuilt(high))
+        case tree.In(value, options, negated):
+            choose = rebuilt(value).not_in if negated else rebuilt(value).is_in
+            return choose(*map(rebuilt, options))
+        case tree.Member(position, name, negated):
+            member = rebuilt(position).not_in if negated else rebuilt(position).is_in
+            return member(w.SetVariable(name.text))
+        case tree.Not(operand):
+            return ~rebuilt(operand)
+        case tree.And(parts):
+            first, *rest = map(rebuilt, parts)
+            for part in rest:
+                first = first & part
+            return first
+        case tree.Or(parts):
+            first, *rest = map(rebuilt, parts)
+            for part in rest:
+                first = first | part
+            return first
+        case tree.Implies(left, right):
+            return rebuilt(left).implies(rebuilt(right))
+        case tree.Iff(left, right):
+            return rebuilt(left).iff(rebuilt(right))
+        case tree.Quantified(quantifier, variable, body, True):
+            bind_set = w.exists_set if quantifier == "exists" else w.forall_set
+            return bind_set(variable.text, lambda _: rebuilt(body))
+        case tree.Quantified(quantifier, variable, body, False):
+            bind = w.exists if quantifier == "exists" else w.forall
+            return bind(variable.text, lambda _: rebuilt(body))
+        case tree.Holds(predicate, position):
+            return rebuilt(predicate)(rebuilt(position))
+        case tree.Moment(name, text):  # any constant of that kind; the words are the parser's
+            return w.Expr(tree.Moment(tree.Name(name.text), text))
+    raise TypeError(node)
+
+
+def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
+    """Say a regular expression again with the builder."""
+    match node:
+        case tree.Atom(predicate):
+            return rebuilt(predicate)
+        case tree.Anything():
+            return w.any
+        case tree.Empty():
+            return w.empty
+        case tree.Concat(parts):
+            first, *rest = map(rebuilt_regex, parts)
+            for part in rest:
+                first = first >> part
+            return first
+        case tree.Union(parts):
+            return joined(parts, "|")
+        case tree.Intersection(parts):
+            return joined(parts, "&")
+        case tree.Complement(body):
+            return rebuilt_regex(body).complement()
+        case tree.Repeat(body, 0, None):
+            return rebuilt_regex(body).star()
+        case tree.Repeat(body, 1, None):
+            return rebuilt_regex(body).plus()
+        case tree.Repeat(body, 0, 1):
+            return rebuilt_regex(body).optional()
+        case tree.Repeat(body, low, None):
+            return rebuilt_regex(body).at_least(low)
+        case tree.Repeat(body, low, high):
+            return rebuilt_regex(body).times(low, high)
+    raise TypeError(node)
+
+
+def joined(parts: tuple[tree.Regex, ...], op: str) -> w.Regex | w.Expr:
+    # Of two predicates `|` and `&` make a predicate; a regular expression among them is wanted.
+    first, *rest = map(rebuilt_regex, parts)
+    whole = first if isinstance(first, w.Regex) else w.Regex(tree.Atom(first.node))
+    for part in rest:
+        whole = whole | part if op == "|" else whole & part
+    return whole
+
+
+def rebuilt_window(node: tree.Window) -> tree.Window:
+    """Say a window again with the builder."""
+    within = node.within
+    return w.window(
+        node.name.text,
+        pairs=[
+            (rebuilt_regex(pair.after) if pair.after else None, rebuilt_regex(pair.match))
+            for pair in node.pairs
+        ],
+        where=rebuilt(node.where) if node.where else None,
+        until=rebuilt(node.until.predicate) if node.until else None,
+        or_end=bool(node.until and node.until.or_end),
+        within=None
+        if within is None
+        else w.events(int(within.amount.value))
+        if within.unit.text == "events"
+        else w.duration(within.amount.value, within.unit.text),
+        keep=node.keep.text if node.keep else None,
+        pad=node.pad,
+        lookback=node.lookback.value if node.lookback else None,
+        measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},
+        having=rebuilt(node.having) if node.having else None,
+    )
+
+
+@given(trees.exprs)
+def test_expressions_built_and_parsed_agree(expr: tree.Expr) -> None:
+    assert rebuilt(expr).node == expr
+
+
+@given(trees.regexes)
+def test_regular_expressions_built_and_parsed_agree(regex: tree.Regex) -> None:
+    built = rebuilt_regex(regex)
+    assert (built.node if isinstance(built, w.Regex) else tree.Atom(built.node)) == regex
+
+
+@given(specs.specs())
+def test_specs_built_and_parsed_agree(spec: tree.Spec) -> None:
+    stream = w.stream(
+        spec.stream.name.text,
+        {each.name.text: str(each.type) for each in spec.stream.fields},
+        partition_by=[name.text for name in spec.stream.partition_by],
+        order_by=[name.text for name in spec.stream.order_by],
+        nulls=spec.stream.nulls.text if spec.stream.nulls else None,
+    )
+    built = w.spec(
+        stream,
+        *(w.let(each.name.text, rebuilt(each.value)) for each in spec.lets),
+        *(w.assume(rebuilt_regex(each.regex), unchecked=each.unchecked) for each in spec.assumes),
+        *map(rebuilt_window, spec.windows),
+    )
+    assert built == spec == wex.parse(str(spec))
+
+
+def test_the_trend_built_is_the_trend_written() -> None:
+    t = w.stream(
+        "trades",
+        symbol="string",
+        ts="timestamp",
+        price="real",
+        partition_by="symbol",
+        order_by="ts",
+    )
+    up = t.price > t.price[-1]
+    down2 = (t.price[-2] > t.price[-1]) & (t.price[-1] > t.price)
+    spec = w.spec(
+        t,
+        w.window(
+            "trend",
+            after=w.any.star() >> down2,
+            match=up >> (~down2).star() >> down2,
+            measures={"mean": w.avg(t.price)},
+        ),
+    )
+    down = "[price[-2] > price[-1] and price[-1] > price]"
+    assert spec == wex.parse(f"""
+        stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
+        window trend
+          after any* {down}
+          match [price > price[-1]] [not ({down[1:-1]})]* {down}
+          measure avg(price) as mean""")
+
+
+def test_python_values_become_constants() -> None:
+    t = w.stream("s", ts="timestamp", day="date", x="real", ok="bool")
+    assert str(t.x > 0.1) == "x > 0.1"
+    assert str(t.x > Decimal("1e3")) == "x > 1e+3"
+    assert str(2 * t.x + 1 - t.x / 3) == "2 * x + 1 - x / 3"
+    assert str(1 - t.x) == "1 - x"
+    assert str(1 / t.x) == "1 / x"
+    assert str(1 + t.x) == "1 + x"
+    assert str(t.ok == True) == "ok = true"  # noqa: E712
+    assert str(t.ts - t.ts[-1] > timedelta(minutes=90)) == "ts - ts[-1] > 90 minutes"
+    assert (
+        str(t.ts > datetime(2026, 1, 31, 10, tzinfo=UTC))
+        == "ts > timestamp '2026-01-31 10:00:00+00:00'"
+    )
+    assert str(t.day >= date(2026, 1, 31)) == "day >= date '2026-01-31'"
+    assert str(t.x > 0) == "x > 0"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "code"),
+    [
+        (lambda t: t.prise, "unknown-name"),
+        (lambda t: t["prise"], "unknown-name"),
+        (lambda t: t.price[1], "lookback-positive"),
+        (lambda t: t.price[-1][-1], "lookback-here"),
+        (lambda t: bool(t.price > 1), "truth-value"),
+        (lambda t: 0 < t.price < 9, "truth-value"),
+        (lambda t: (t.price > 1) and (t.price < 9), "truth-value"),
+        (lambda t: ~(t.ok >> t.ok), "wrong-sort"),
+        (lambda t: t.price.filter(t.ok), "filter-here"),
+        (lambda t: t.price > float("nan"), "number-out-of-range"),
+        (lambda t: t.price > object(), "wrong-sort"),
+        (lambda t: w.window("w", after=w.any), "nothing-to-match"),
+        (lambda t: w.window("w", match=w.any, or_end=True), "clause-conflict"),
+        (lambda t: w.window("w", match=w.any, within=t.price), "wrong-sort"),
+        (lambda t: w.spec(t, w.window("w", match=t.price)), "wrong-sort"),
+        (lambda t: w.spec(t, w.window("w", match=t.ok.times(5, 2))), "counts-reversed"),
+        (lambda t: w.spec(t, w.window("w", match=t.ok, keep="longets")), "unknown-option"),
+        (lambda t: w.spec(t, w.window("", match=t.ok)), "quote"),
+    ],
+)
+def test_mistakes_in_python_are_spec_errors_too(mistake: object, code: str) -> None:
+    t = w.stream("s", price="real", ok="bool")
+    assert callable(mistake)
+    with pytest.raises(wex.SpecError) as caught:
+        mistake(t)
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_streams_behave_as_python_objects() -> None:
+    t = w.stream("s", {"end": "int"}, price="real", side=w.enum("buy", "it's"))
+    assert hasattr(t, "price")
+    assert not hasattr(t, "volume")
+    assert str(t["end"]) == "`end`"
+    assert "enum('buy', 'it''s')" in repr(t)
+    with pytest.raises(TypeError):
+        iter(t.price)
