@@ -1,0 +1,1 @@
+"""Benchmarks: every number is a ratio to something that ran beside it."""
