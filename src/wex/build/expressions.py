@@ -1,0 +1,277 @@
+"""Expressions and regular expressions as Python objects whose operators make syntax nodes."""
+
+from __future__ import annotations
+
+from typing import NoReturn, TypeAlias
+
+from wex.build.constants import Literal, constant, fail
+from wex.spec import tree
+from wex.spec.numbers import check_index
+from wex.spec.problems import Problems
+from wex.spec.source import Source, Span
+
+Operand: TypeAlias = "Expr | Literal"
+Pattern: TypeAlias = "Regex | Expr"
+
+
+class Expr:
+    """A value, predicate, measure, position or formula: `spec` checks which belongs where.
+
+    Comparisons and arithmetic are Python's; `~ & |` are not, and, or; `x[-1]` looks back. Where a
+    regular expression is wanted, a predicate stands for one event that satisfies it.
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # `==` makes a predicate
+    __iter__ = None  # or `for` would index without end
+
+    def __init__(self, node: tree.Expr) -> None:
+        self.node = node
+
+    def __repr__(self) -> str:
+        return str(self.node)
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304
+        fail(
+            "truth-value",
+            str(self.node),
+            "this is true or false of events, not of the program that writes it down",
+            "combine predicates with `&`, `|`, `~`; say `w.compare(0, '<', x, '<=', 9)` for a chain",
+        )
+
+    def __getitem__(self, index: int) -> Expr:
+        node = self.node
+        text = f"{node}[{index}]"
+        if not isinstance(node, tree.Ref | tree.IsFirst) or node.offset:
+            fail("lookback-here", text, "only a name has an index", f"say w.prev({node}, {-index})")
+        at = Span(len(str(node)) + 1, len(text) - 1)
+        problems = Problems(Source(text))
+        offset = check_index(problems, str(node), tree.Int(index, span=at))
+        problems.raise_if_any()
+        if isinstance(node, tree.IsFirst):
+            return Expr(tree.IsFirst(offset))
+        return Expr(tree.Ref(node.name, offset))
+
+    def __call__(self, position: Expr) -> Expr:
+        """Return the formula that this predicate holds at a position."""
+        node = self.node
+        if isinstance(node, tree.Ref) and not node.offset:
+            return Expr(tree.Call(tree.Name(node.name), (position.node,)))
+        return Expr(tree.Holds(node, position.node))
+
+    # --- Arithmetic and comparisons
+
+    def __neg__(self) -> Expr:
+        return Expr(tree.Neg(self.node))
+
+    def __add__(self, other: Operand) -> Expr:
+        return Expr(tree.Binary("+", self.node, node_of(other)))
+
+    def __radd__(self, other: Literal) -> Expr:
+        return Expr(tree.Binary("+", node_of(other), self.node))
+
+    def __sub__(self, other: Operand) -> Expr:
+        return Expr(tree.Binary("-", self.node, node_of(other)))
+
+    def __rsub__(self, other: Literal) -> Expr:
+        return Expr(tree.Binary("-", node_of(other), self.node))
+
+    def __mul__(self, other: Operand) -> Expr:
+        return Expr(tree.Binary("*", self.node, node_of(other)))
+
+    def __rmul__(self, other: Literal) -> Expr:
+        return Expr(tree.Binary("*", node_of(other), self.node))
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return Expr(tree.Binary("/", self.node, node_of(other)))
+
+    def __rtruediv__(self, other: Literal) -> Expr:
+        return Expr(tree.Binary("/", node_of(other), self.node))
+
+    def __eq__(self, other: Operand) -> Expr:  # type: ignore[override]
+        return compare(self, "=", other)
+
+    def __ne__(self, other: Operand) -> Expr:  # type: ignore[override]
+        return compare(self, "!=", other)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return compare(self, "<", other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return compare(self, "<=", other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return compare(self, ">", other)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return compare(self, ">=", other)
+
+    def between(self, low: Operand, high: Operand) -> Expr:
+        """Return `self between low and high`."""
+        return Expr(tree.Between(self.node, node_of(low), node_of(high)))
+
+    def not_between(self, low: Operand, high: Operand) -> Expr:
+        """Return `self not between low and high`."""
+        return Expr(tree.Between(self.node, node_of(low), node_of(high), negated=True))
+
+    def is_in(self, *options: Operand | SetVariable) -> Expr:
+        """Return `self in (…)`, or of a position `self in X`."""
+        return self._in(options, negated=False)
+
+    def not_in(self, *options: Operand | SetVariable) -> Expr:
+        """Return `self not in (…)`, or of a position `self not in X`."""
+        return self._in(options, negated=True)
+
+    def _in(self, options: tuple[Operand | SetVariable, ...], *, negated: bool) -> Expr:
+        if len(options) == 1 and isinstance(options[0], SetVariable):
+            return Expr(tree.Member(self.node, tree.Name(options[0].name), negated))
+        values = tuple(node_of(option) for option in options if not isinstance(option, SetVariable))
+        return Expr(tree.In(self.node, values, negated))
+
+    # --- Logic
+
+    def __invert__(self) -> Expr:
+        return Expr(tree.Not(self.node))
+
+    def __and__(self, other: Expr) -> Expr:
+        if not isinstance(other, Expr):
+            return NotImplemented
+        return Expr(tree.flat(tree.And, (self.node, other.node)))
+
+    def __or__(self, other: Expr) -> Expr:
+        if not isinstance(other, Expr):
+            return NotImplemented
+        return Expr(tree.flat(tree.Or, (self.node, other.node)))
+
+    def implies(self, other: Expr) -> Expr:
+        """Return the formula `self implies other`."""
+        return Expr(tree.Implies(self.node, other.node))
+
+    def iff(self, other: Expr) -> Expr:
+        """Return the formula `self iff other`."""
+        return Expr(tree.Iff(self.node, other.node))
+
+    # --- As a regular expression: one event that satisfies the predicate
+
+    def __rshift__(self, other: Pattern) -> Regex:
+        return Regex(regex_of(self)) >> other
+
+    def star(self) -> Regex:
+        """Return `self*`, zero or more."""
+        return Regex(regex_of(self)).star()
+
+    def plus(self) -> Regex:
+        """Return `self+`, one or more."""
+        return Regex(regex_of(self)).plus()
+
+    def optional(self) -> Regex:
+        """Return `self?`, zero or one."""
+        return Regex(regex_of(self)).optional()
+
+    def times(self, low: int, high: int | None = None) -> Regex:
+        """Return `self{low}`, or `self{low,high}`."""
+        return Regex(regex_of(self)).times(low, high)
+
+    def at_least(self, low: int) -> Regex:
+        """Return `self{low,}`."""
+        return Regex(regex_of(self)).at_least(low)
+
+    def complement(self) -> Regex:
+        """Return `~[self]`: every sequence but a single event that satisfies it."""
+        return Regex(regex_of(self)).complement()
+
+    # --- As a measure
+
+    def filter(self, predicate: Expr) -> Expr:
+        """Return an aggregate over the events that satisfy a predicate only."""
+        if not isinstance(self.node, tree.Call):
+            hint = "write w.avg(t.price).filter(t.price > 0)"
+            fail("filter-here", str(self.node), "only an aggregate has a filter", hint)
+        return Expr(tree.Call(self.node.name, self.node.args, predicate.node))
+
+
+class Let(Expr):
+    """A named predicate or value; give it to `spec` beside the windows that use it."""
+
+    def __init__(self, name: str, value: Expr) -> None:
+        super().__init__(tree.Ref(name))
+        self.item = tree.Let(tree.Name(name), value.node)
+
+
+class Regex:
+    """A regular expression: `>>` is one after the other, `|` or, `&` and."""
+
+    def __init__(self, node: tree.Regex) -> None:
+        self.node = node
+
+    def __repr__(self) -> str:
+        return str(self.node)
+
+    def __rshift__(self, other: Pattern) -> Regex:
+        return Regex(tree.flat(tree.Concat, (self.node, regex_of(other))))
+
+    def __or__(self, other: Pattern) -> Regex:
+        return Regex(tree.flat(tree.Union, (self.node, regex_of(other))))
+
+    def __ror__(self, other: Expr) -> Regex:
+        return Regex(tree.flat(tree.Union, (regex_of(other), self.node)))
+
+    def __and__(self, other: Pattern) -> Regex:
+        return Regex(tree.flat(tree.Intersection, (self.node, regex_of(other))))
+
+    def __rand__(self, other: Expr) -> Regex:
+        return Regex(tree.flat(tree.Intersection, (regex_of(other), self.node)))
+
+    def __invert__(self) -> NoReturn:
+        fail(
+            "wrong-sort",
+            str(self.node),
+            "`~` negates a predicate, and this is a regular expression",
+            "say r.complement() for every other sequence, (~p).star() for events that are not p",
+        )
+
+    def star(self) -> Regex:
+        """Return `self*`, zero or more."""
+        return Regex(tree.Repeat(self.node, 0, None))
+
+    def plus(self) -> Regex:
+        """Return `self+`, one or more."""
+        return Regex(tree.Repeat(self.node, 1, None))
+
+    def optional(self) -> Regex:
+        """Return `self?`, zero or one."""
+        return Regex(tree.Repeat(self.node, 0, 1))
+
+    def times(self, low: int, high: int | None = None) -> Regex:
+        """Return `self{low}`, or `self{low,high}`."""
+        return Regex(tree.Repeat(self.node, low, low if high is None else high))
+
+    def at_least(self, low: int) -> Regex:
+        """Return `self{low,}`."""
+        return Regex(tree.Repeat(self.node, low, None))
+
+    def complement(self) -> Regex:
+        """Return `~self`: every sequence that is not in it."""
+        return Regex(tree.Complement(self.node))
+
+
+class SetVariable:
+    """A set of positions, bound by `exists_set` or `forall_set`: `x.is_in(X)`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def node_of(value: Operand) -> tree.Expr:
+    """Return the node of an expression or a constant."""
+    return value.node if isinstance(value, Expr) else constant(value)
+
+
+def regex_of(value: Pattern) -> tree.Regex:
+    """Return the node of a regular expression; a predicate is one event that satisfies it."""
+    return value.node if isinstance(value, Regex) else tree.Atom(value.node)
+
+
+def compare(*chain: Operand) -> Expr:
+    """Return a comparison or a chain of them: `compare(0, "<", x, "<=", 9)`."""
+    ops = tuple(str(op) for op in chain[1::2])
+    return Expr(tree.Compare(tuple(map(node_of, chain[::2])), ops))  # type: ignore[arg-type]
