@@ -24,7 +24,7 @@ _UNITS = {
 }
 
 
-def constant(value: Literal) -> tree.Expr:
+def constant(value: Literal) -> tree.Expr:  # noqa: RET503
     """Return the node of a constant."""
     match value:
         case bool():
