@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "DataError",
     "LimitError",
     "Spec",
     "SpecError",
     "WexError",
     "build",
+    "find",
     "limits",
     "load",
     "parse",
@@ -30,17 +32,20 @@ __all__ = [
 
 if TYPE_CHECKING:
     from wex import build, limits
-    from wex.errors import LimitError, SpecError, WexError
+    from wex.engine.find import find
+    from wex.errors import DataError, LimitError, SpecError, WexError
     from wex.spec import load, parse
     from wex.spec.tree import Spec
 
 # Where each public name lives. They are imported when first used, so that `import wex` is light.
 _HOMES = {
+    "DataError": "wex.errors",
     "LimitError": "wex.errors",
     "Spec": "wex.spec.tree",
     "SpecError": "wex.errors",
     "WexError": "wex.errors",
     "build": "wex",
+    "find": "wex.engine.find",
     "limits": "wex",
     "load": "wex.spec",
     "parse": "wex.spec",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,46 @@ class LimitError(WexError):
         super().__init__(f"limit-{limit.replace('_', '-')}", message, hint)
         self.args = (limit, message, hint)  # what pickle passes to __init__
         self.limit = limit
+
+
+class DataError(WexError):
+    """Data that a spec cannot be run on: which column, which stream (by key), which event of it."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        hint: str,
+        *,
+        column: str | None = None,
+        key: tuple[object, ...] | None = None,
+        position: int | None = None,
+    ) -> None:
+        super().__init__(code, message, hint)
+        self.column = column
+        self.key = key
+        self.position = position
+
+    def __reduce__(self) -> tuple[object, ...]:
+        places = {"column": self.column, "key": self.key, "position": self.position}
+        return _data_error, (self.code, self.message, self.hint, places)
+
+    def __str__(self) -> str:
+        lines = super().__str__().splitlines()
+        places = []
+        if self.column is not None:
+            places.append(f"column `{self.column}`")
+        if self.key:
+            places.append(f"stream {', '.join(map(repr, self.key))}")
+        if self.position is not None:
+            places.append(f"event {self.position}")
+        if places:
+            lines.insert(1, f"  --> {', '.join(places)}")
+        return "\n".join(lines)
+
+
+def _data_error(code: str, message: str, hint: str, places: dict[str, Any]) -> DataError:
+    return DataError(code, message, hint, **places)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class Limits:
     """How much of each thing is still taken for sane."""
 
     spec_bytes: int = 1_000_000  # parsing takes seconds per megabyte
+    letters: int = 4_096  # combinations of predicates in one window: 12 that are independent
+    states: int = 250_000  # of one automaton
 
 
 _current = ContextVar("limits", default=Limits())  # noqa: B039  (frozen)

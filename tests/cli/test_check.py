@@ -110,7 +110,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 def test_the_demo_shows_every_example() -> None:
     done = run("demo")
     assert done.returncode == 0
-    assert b"10 specs, all of them fine." in done.stdout
+    assert b"13 specs, all of them fine." in done.stdout
 
 
 def test_the_version() -> None:

@@ -1,23 +1,38 @@
-"""`wex demo`: the example specs, parsed, checked and printed."""
+"""`wex demo`: the example specs, checked and printed, and run on real data."""
 
 from __future__ import annotations
 
 import click
+from rich.table import Table
 
 from wex import examples
 from wex.cli.check import describe
 from wex.cli.terminal import out
-from wex.spec import meaning, parse
+from wex.engine.find import find
+from wex.spec import meaning
+
+SHOWN = 5  # rows of each result
 
 
 @click.command()
 def demo() -> None:
-    """Parse, check and print the example specs."""
+    """Check and print the example specs, and run those that come with real data."""
     console = out()
     for name in examples.names():
-        text = examples.text(name)
-        spec = parse(text, f"{name}.wex")
         console.rule(name, align="left")
-        console.print(text.strip(), markup=False)
-        console.print("\n".join(["", *describe(meaning(spec)), ""]), style="dim", markup=False)
-    console.print(f"{len(examples.names())} specs, all of them fine.")
+        console.print(examples.text(name).strip(), markup=False)
+        lines = ["", *describe(meaning(examples.spec(name))), ""]
+        console.print("\n".join(lines), style="dim", markup=False)
+    for name in examples.with_data():
+        console.rule(f"{name}, on real data", align="left")
+        console.print(examples.text(name).strip(), markup=False)
+        data = examples.data(name)
+        windows = find(examples.spec(name), data)
+        table = Table(
+            *windows.column_names, title=f"{windows.num_rows} windows in {data.num_rows} events"
+        )
+        for row in windows.slice(0, SHOWN).to_pylist():
+            table.add_row(*map(str, row.values()))
+        console.print(table)
+    total = len(examples.names()) + len(examples.with_data())
+    console.print(f"{total} specs, all of them fine.")

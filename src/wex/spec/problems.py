@@ -19,6 +19,7 @@ CODES = {
     "character": "a character that has no place in a spec",
     "clause-conflict": "two clauses that cannot stand in one window",
     "clause-twice": "a clause that stands there twice",
+    "contradiction": "an argument of a call that contradicts the spec",
     "column-clash": "two result columns of one name",
     "count-not-whole": "a count with a fraction",
     "count-too-large": "a count or a lookback over the limit",

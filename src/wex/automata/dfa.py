@@ -1,0 +1,192 @@
+"""Deterministic automata: complete, with letters that no state tells apart merged into classes."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.automata.crawl import crawl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+Word = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class DFA:
+    """A complete deterministic automaton.
+
+    `classes[letter]` is the class of a letter, `table[state, class]` the next state; state 0 is
+    the initial one.
+    """
+
+    classes: NDArray[np.int32]
+    table: NDArray[np.int32]
+    final: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        states, classes = self.table.shape
+        assert self.final.shape == (states,)
+        assert states > 0
+        assert not self.table.size or 0 <= self.table.min() <= self.table.max() < states
+        assert not self.classes.size or 0 <= self.classes.min() <= self.classes.max() < classes
+        for array in (self.classes, self.table, self.final):
+            array.flags.writeable = False
+
+    @property
+    def letters(self) -> int:
+        """Return how many letters there are."""
+        return len(self.classes)
+
+    @property
+    def states(self) -> int:
+        """Return how many states there are."""
+        return len(self.table)
+
+    def step(self, state: int, letter: int) -> int:
+        """Return the state after one letter."""
+        return int(self.table[state, self.classes[letter]])
+
+    def run(self, word: Iterable[int], state: int = 0) -> int:
+        """Return the state after a word."""
+        for letter in word:
+            state = self.step(state, letter)
+        return state
+
+    def accepts(self, word: Iterable[int]) -> bool:
+        """Tell whether a word is in the language."""
+        return bool(self.final[self.run(word)])
+
+    @cached_property
+    def live(self) -> NDArray[np.bool_]:
+        """Tell of each state whether a final one can be reached from it."""
+        before: list[list[int]] = [[] for _ in range(self.states)]
+        for state, row in enumerate(self.table.tolist()):
+            for after in set(row):
+                before[after].append(state)
+        live = self.final.copy()
+        stack = np.flatnonzero(live).tolist()
+        while stack:
+            for state in before[stack.pop()]:
+                if not live[state]:
+                    live[state] = True
+                    stack.append(state)
+        live.flags.writeable = False
+        return live
+
+
+def build(
+    letter_classes: Sequence[int],
+    initial: Hashable,
+    successors: Callable[..., Sequence[Hashable]],
+    is_final: Callable[..., bool],
+) -> DFA:
+    """Return the automaton that exploring from a state gives: one successor per class of letters."""
+    states, table = crawl([initial], successors)
+    width = max(letter_classes, default=-1) + 1
+    return DFA(
+        np.array(letter_classes, dtype=np.int32),
+        np.array(table, dtype=np.int32).reshape(len(states), width),
+        np.array([is_final(state) for state in states], dtype=np.bool_),
+    )
+
+
+def common_classes(*groupings: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return the coarsest classes that refine several: for each letter, and their members' own.
+
+    >>> common_classes([0, 0, 1], [0, 1, 1])
+    ([0, 1, 2], [(0, 0), (0, 1), (1, 1)])
+    """
+    numbers: dict[tuple[int, ...], int] = {}
+    merged = [
+        numbers.setdefault(tuple(map(int, key)), len(numbers))
+        for key in zip(*groupings, strict=True)
+    ]
+    return merged, list(numbers)
+
+
+def complement(dfa: DFA) -> DFA:
+    """Return the automaton of all words that are not in the language."""
+    return DFA(dfa.classes, dfa.table, ~dfa.final)
+
+
+def combine(first: DFA, second: DFA, accept: Callable[[bool, bool], bool]) -> DFA:
+    """Return the product of two automata; a word is accepted if `accept` says so of both answers."""
+    classes, own = common_classes(first.classes.tolist(), second.classes.tolist())
+
+    def successors(pair: tuple[int, int]) -> list[tuple[int, int]]:
+        one, two = first.table[pair[0]], second.table[pair[1]]
+        return [(int(one[a]), int(two[b])) for a, b in own]
+
+    def is_final(pair: tuple[int, int]) -> bool:
+        return accept(bool(first.final[pair[0]]), bool(second.final[pair[1]]))
+
+    return build(classes, (0, 0), successors, is_final)
+
+
+def intersection(first: DFA, second: DFA) -> DFA:
+    """Return the automaton of the words in both languages."""
+    return combine(first, second, lambda a, b: a and b)
+
+
+def union(first: DFA, second: DFA) -> DFA:
+    """Return the automaton of the words in either language."""
+    return combine(first, second, lambda a, b: a or b)
+
+
+def difference(first: DFA, second: DFA) -> DFA:
+    """Return the automaton of the words in the first language and not in the second."""
+    return combine(first, second, lambda a, b: a and not b)
+
+
+def shortest_word(dfa: DFA) -> Word | None:
+    """Return a shortest word of the language, or None if it is empty.
+
+    Of several the one whose letters come first.
+    """
+    letter_of = {int(cls): letter for letter, cls in reversed(list(enumerate(dfa.classes)))}
+    order = sorted(letter_of, key=lambda cls: letter_of[cls])
+    came_from: dict[int, tuple[int, int]] = {}
+    queue, seen = deque([0]), {0}
+    while queue:
+        state = queue.popleft()
+        if dfa.final[state]:
+            return _word_to(state, came_from)
+        row = dfa.table[state]
+        for cls in order:
+            after = int(row[cls])
+            if after not in seen:
+                seen.add(after)
+                came_from[after] = (state, letter_of[cls])
+                queue.append(after)
+    return None
+
+
+def _word_to(state: int, came_from: dict[int, tuple[int, int]]) -> Word:
+    word: list[int] = []
+    while state in came_from:
+        state, letter = came_from[state]
+        word.append(letter)
+    return tuple(reversed(word))
+
+
+def is_empty(dfa: DFA) -> bool:
+    """Tell whether no word is in the language."""
+    return shortest_word(dfa) is None
+
+
+def shortest_difference(first: DFA, second: DFA) -> Word | None:
+    """Return a shortest word that only one of two languages has, or None if they are equal."""
+    return shortest_word(combine(first, second, lambda a, b: a != b))
+
+
+def equivalent(first: DFA, second: DFA) -> bool:
+    """Tell whether two automata have the same language."""
+    return shortest_difference(first, second) is None

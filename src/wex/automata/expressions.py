@@ -1,0 +1,207 @@
+"""Plain regular expressions over sets of letters: a tree to read and print.
+
+Built with `concat`, `union` and `repeat`, which tidy up as they go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Expression:
+    """A regular expression; None stands for the empty language."""
+
+    @cached_property
+    def size(self) -> int:
+        """Return how many symbols it has."""
+        return 1
+
+    @property
+    def nullable(self) -> bool:
+        """Tell whether the empty word is in it."""
+        return False
+
+
+@dataclass(frozen=True)
+class Epsilon(Expression):
+    """The empty word."""
+
+    @cached_property
+    def size(self) -> int:
+        return 0
+
+    @property
+    def nullable(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Symbol(Expression):
+    """One letter out of a set."""
+
+    letters: int
+
+
+@dataclass(frozen=True)
+class Concat(Expression):
+    """One after the other."""
+
+    parts: tuple[Expression, ...]
+
+    @cached_property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+    @property
+    def nullable(self) -> bool:
+        return all(part.nullable for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Union(Expression):
+    """One or the other."""
+
+    parts: tuple[Expression, ...]
+
+    @cached_property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+    @property
+    def nullable(self) -> bool:
+        return any(part.nullable for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Repeat(Expression):
+    """At least `low` times, at most `high` times."""
+
+    body: Expression
+    low: int
+    high: int | None
+
+    @cached_property
+    def size(self) -> int:
+        return self.body.size
+
+    @property
+    def nullable(self) -> bool:
+        return self.low == 0 or self.body.nullable
+
+
+EPSILON = Epsilon()
+
+
+def concat(parts: Iterable[Expression]) -> Expression:
+    """Return one after the other: `r r*` becomes `r+`, `r r` becomes `r{2}`."""
+    flat: list[Expression] = []
+    for part in parts:
+        for each in part.parts if isinstance(part, Concat) else (part,):
+            if isinstance(each, Epsilon):
+                continue
+            if isinstance(each, Repeat) and isinstance(each.body, Concat):
+                count = len(each.body.parts)
+                if tuple(flat[-count:]) == each.body.parts:  # a b (a b)* is (a b)+
+                    del flat[-count:]
+                    high = None if each.high is None else each.high + 1
+                    flat.append(Repeat(each.body, each.low + 1, high))
+                    continue
+            joined = _join(flat[-1], each) if flat else None
+            if joined is None:
+                flat.append(each)
+            else:
+                flat[-1] = joined
+    if not flat:
+        return EPSILON
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat))
+
+
+def _join(left: Expression, right: Expression) -> Expression | None:
+    """Return two neighbours as one repetition, if they repeat the same."""
+    one = left if isinstance(left, Repeat) else Repeat(left, 1, 1)
+    two = right if isinstance(right, Repeat) else Repeat(right, 1, 1)
+    if one.body != two.body:
+        return None
+    high = None if one.high is None or two.high is None else one.high + two.high
+    return Repeat(one.body, one.low + two.low, high)
+
+
+def union(parts: Iterable[Expression]) -> Expression | None:
+    """Return one or the other; None for no choice at all."""
+    flat: list[Expression] = []
+    letters = 0
+    empty = False
+    for part in parts:
+        for each in part.parts if isinstance(part, Union) else (part,):
+            match each:
+                case Symbol(mask):
+                    letters |= mask
+                case Epsilon():
+                    empty = True
+                case _ if each not in flat:
+                    flat.append(each)
+    if letters:
+        flat.insert(0, Symbol(letters))
+    if not flat:
+        return EPSILON if empty else None
+    chosen = factored(flat)
+    return repeat(chosen, 0, 1) if empty and not chosen.nullable else chosen
+
+
+def factored(parts: list[Expression]) -> Expression:
+    """Return a choice with what its members begin or end with taken out: `a b | a c` is `a (b | c)`."""
+    if len(parts) == 1:
+        return parts[0]
+    sequences = [part.parts if isinstance(part, Concat) else (part,) for part in parts]
+    front = _shared(sequences)
+    rest = [sequence[front:] for sequence in sequences]
+    back = _shared([sequence[::-1] for sequence in rest])
+    if not front and not back:
+        return Union(tuple(parts))
+    middle = union(concat(sequence[: len(sequence) - back]) for sequence in rest)
+    assert middle is not None
+    ending = rest[0][len(rest[0]) - back :]
+    return concat([*sequences[0][:front], middle, *ending])
+
+
+def _shared(sequences: list[tuple[Expression, ...]]) -> int:
+    """Return how many members all sequences begin with in common."""
+    count = 0
+    for members in zip(*sequences, strict=False):
+        if any(each != members[0] for each in members):
+            break
+        count += 1
+    return count
+
+
+def repeat(body: Expression, low: int, high: int | None) -> Expression:
+    """Return a repetition; `(r+)?` and `(r?)*` become `r*`."""
+    if isinstance(body, Epsilon) or high == 0:
+        return EPSILON
+    if (low, high) == (1, 1):
+        return body
+    if isinstance(body, Repeat) and body.low <= 1:
+        inner, outer = body.high is None, high is None
+        if body.high == 1 and body.low == 0 and outer:
+            return Repeat(body.body, 0, None)
+        if inner and low <= 1 and (outer or high == 1):
+            return Repeat(body.body, min(body.low, low), None)
+    if isinstance(body, Union) and high is None and low == 0:
+        parts = [
+            part.body if isinstance(part, Repeat) and _starred(part) else part
+            for part in body.parts
+        ]
+        simpler = union(parts)
+        if simpler is not None and simpler != body:
+            return repeat(simpler, 0, None)
+    return Repeat(body, low, high)
+
+
+def _starred(part: Repeat) -> bool:
+    """Tell whether a repetition inside a star says no more than its body does."""
+    return part.low <= 1 and part.high in (1, None)

@@ -1,0 +1,170 @@
+"""The smallest automaton of a language, by Hopcroft's refinement of partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.automata.dfa import DFA, common_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def minimise(dfa: DFA) -> DFA:
+    """Return the smallest automaton of the same language, its states in the order of exploration."""
+    reached = _reachable(dfa.table, [0])
+    table = _renumbered(dfa.table, reached)
+    final = dfa.final[reached]
+    blocks = refine(table, final.tolist())
+    return _quotient(dfa.classes, table, final, blocks)
+
+
+def _quotient(
+    classes: NDArray[np.int32],
+    table: NDArray[np.int32],
+    final: NDArray[np.bool_],
+    blocks: list[int],
+) -> DFA:
+    merged, members = merge_states(table, blocks)
+    narrow, width = merge_columns(classes, merged)
+    return DFA(narrow, width, final[members])
+
+
+def merge_states(
+    table: NDArray[np.int32], blocks: Sequence[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the table of the blocks, and one state of each; block 0 is that of state 0."""
+    order = np.array(blocks, dtype=np.int64)
+    _, members = np.unique(order, return_index=True)
+    return order[table[members]].astype(np.int32), members
+
+
+def merge_columns(
+    classes: NDArray[np.int32], table: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return classes and table with equal columns merged."""
+    if not table.shape[1]:
+        return classes, table
+    _, first, column_of = np.unique(table, axis=1, return_index=True, return_inverse=True)
+    grouping = np.asarray(column_of).reshape(-1)[classes]
+    merged, own = common_classes(grouping.tolist())
+    columns = [int(first[group]) for (group,) in own]
+    return np.array(merged, dtype=np.int32), np.ascontiguousarray(table[:, columns])
+
+
+def _reachable(table: NDArray[np.int32], initial: Sequence[int]) -> NDArray[np.int64]:
+    """Return the reachable states in the order of exploration."""
+    order = list(dict.fromkeys(initial))
+    seen = set(order)
+    rows = table.tolist()
+    for state in order:  # grows while it is read
+        for after in rows[state]:
+            if after not in seen:
+                seen.add(after)
+                order.append(after)
+    return np.array(order, dtype=np.int64)
+
+
+def _renumbered(table: NDArray[np.int32], kept: NDArray[np.int64]) -> NDArray[np.int32]:
+    number = np.full(len(table), -1, dtype=np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    return number[table[kept]]
+
+
+def refine(table: NDArray[np.int32], labels: Sequence[object]) -> list[int]:
+    """Return the coarsest partition of states that respects labels and transitions.
+
+    Blocks are numbered in the order of their first states. Splitting a block costs no more than
+    its smaller part, so a chain of n states takes about n log n steps and not n squared.
+    """
+    partition = _Partition(labels)
+    before = _predecessors(table)
+    waiting = list(range(len(partition.begin)))
+    queued = set(waiting)
+    while waiting:
+        block = waiting.pop()
+        queued.discard(block)
+        splitter = partition.members(block)
+        for column in before:
+            touched = [state for after in splitter for state in column[after]]
+            for old, new in partition.split(touched):
+                if old in queued:
+                    fresh = new
+                else:
+                    fresh = new if partition.size(new) <= partition.size(old) else old
+                queued.add(fresh)
+                waiting.append(fresh)
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(block, len(numbers)) for block in partition.block_of]
+
+
+def _predecessors(table: NDArray[np.int32]) -> list[list[list[int]]]:
+    """Return for each column and state the states that go there."""
+    before: list[list[list[int]]] = []
+    for column in table.T.tolist():
+        lists: list[list[int]] = [[] for _ in range(len(table))]
+        for state, after in enumerate(column):
+            lists[after].append(state)
+        before.append(lists)
+    return before
+
+
+class _Partition:
+    """States in blocks: each block a stretch of one array, so that splitting moves few of them."""
+
+    def __init__(self, labels: Sequence[object]) -> None:
+        numbers: dict[object, int] = {}
+        self.block_of = [numbers.setdefault(label, len(numbers)) for label in labels]
+        self.order = sorted(range(len(labels)), key=self.block_of.__getitem__)
+        self.place = [0] * len(labels)
+        for place, state in enumerate(self.order):
+            self.place[state] = place
+        counts = [0] * len(numbers)
+        for block in self.block_of:
+            counts[block] += 1
+        self.begin: list[int] = []
+        self.end: list[int] = []
+        at = 0
+        for count in counts:
+            self.begin.append(at)
+            at += count
+            self.end.append(at)
+
+    def members(self, block: int) -> list[int]:
+        return self.order[self.begin[block] : self.end[block]]
+
+    def size(self, block: int) -> int:
+        return self.end[block] - self.begin[block]
+
+    def split(self, touched: list[int]) -> list[tuple[int, int]]:
+        """Part the touched states of every block from the others; return (old, new) blocks."""
+        marked: dict[int, int] = {}
+        for state in touched:
+            block = self.block_of[state]
+            count = marked.get(block, 0)
+            self._swap(state, self.begin[block] + count)
+            marked[block] = count + 1
+        parted = []
+        for block, count in marked.items():
+            if count < self.size(block):
+                parted.append((block, self._part(block, count)))
+        return parted
+
+    def _swap(self, state: int, target: int) -> None:
+        place, other = self.place[state], self.order[target]
+        self.order[place], self.order[target] = other, state
+        self.place[other], self.place[state] = place, target
+
+    def _part(self, block: int, count: int) -> int:
+        new = len(self.begin)
+        middle = self.begin[block] + count
+        self.begin.append(self.begin[block])
+        self.end.append(middle)
+        self.begin[block] = middle
+        for state in self.order[self.begin[new] : middle]:
+            self.block_of[state] = new
+        return new

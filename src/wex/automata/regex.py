@@ -1,0 +1,201 @@
+"""Regular expressions over letters, and their automata by derivatives.
+
+Expressions are kept in a normal form in which equal ones are one object: unions and
+intersections are sets, concatenations flat, and what can be simplified at once is. Therefore
+derivatives are finite in number, and exploring them gives an automaton directly, also for `&`
+and `~`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wex.automata import dfa as automata
+from wex.automata.minimise import minimise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wex.automata.dfa import DFA
+
+
+class Regex:
+    """A language of words over letters; equal expressions are the same object."""
+
+    __slots__ = ("key", "nullable", "serial")
+
+    def __init__(self, key: tuple[object, ...], nullable: bool, serial: int) -> None:
+        self.key = key
+        self.nullable = nullable  # is the empty word in it?
+        self.serial = serial
+
+
+class Workshop:
+    """Makes expressions and their derivatives, each one once.
+
+    Letters come in classes that no expression made here tells apart: `symbol` takes sets of
+    letters, kept as sets of classes.
+    """
+
+    def __init__(self, letters: int, sets: Iterable[int]) -> None:
+        distinct = list(dict.fromkeys(sets))
+        keys = [tuple(each >> letter & 1 for each in distinct) for letter in range(letters)]
+        numbers: dict[tuple[int, ...], int] = {}
+        self.classes = [numbers.setdefault(key, len(numbers)) for key in keys]
+        self.width = len(numbers)
+        self._members = {
+            each: sum(1 << cls for key, cls in numbers.items() if key[at])
+            for at, each in enumerate(distinct)
+        }
+        self._made: dict[tuple[object, ...], Regex] = {}
+        self._derived: dict[tuple[int, int], Regex] = {}
+        self.nothing = self._make(("symbol", 0), nullable=False)
+        self.empty = self._make(("concat", ()), nullable=True)
+        self.everything = self.repeat(self._symbol((1 << self.width) - 1), 0, None)
+
+    def _make(self, key: tuple[object, ...], *, nullable: bool) -> Regex:
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = Regex(key, nullable, len(self._made))
+        return found
+
+    def _symbol(self, members: int) -> Regex:
+        return self._make(("symbol", members), nullable=False)
+
+    def symbol(self, letters: int) -> Regex:
+        """Return one letter out of a set."""
+        return self._symbol(self._members[letters])
+
+    def concat(self, parts: Iterable[Regex]) -> Regex:
+        """Return one after the other."""
+        flat: list[Regex] = []
+        for part in parts:
+            if part is self.nothing:
+                return self.nothing
+            flat.extend(_parts(part) if part.key[0] == "concat" else [part])
+        if len(flat) == 1:
+            return flat[0]
+        return self._make(("concat", tuple(flat)), nullable=all(part.nullable for part in flat))
+
+    def union(self, parts: Iterable[Regex]) -> Regex:
+        """Return one or the other."""
+        return self._bag("union", parts, self.nothing, self.everything)
+
+    def intersection(self, parts: Iterable[Regex]) -> Regex:
+        """Return both at once."""
+        return self._bag("intersection", parts, self.everything, self.nothing)
+
+    def _bag(self, kind: str, parts: Iterable[Regex], neutral: Regex, whole: Regex) -> Regex:
+        found: set[Regex] = set()
+        for part in parts:
+            found.update(_parts(part) if part.key[0] == kind else [part])
+        found.discard(neutral)
+        if whole in found:
+            return whole
+        self._join_symbols(kind, found)
+        if (
+            kind == "union"
+            and self.empty in found
+            and any(part.nullable for part in found if part is not self.empty)
+        ):
+            found.discard(self.empty)
+        if len(found) <= 1:
+            return next(iter(found), neutral)
+        ordered = tuple(sorted(found, key=lambda part: part.serial))
+        test = any if kind == "union" else all
+        return self._make((kind, ordered), nullable=test(part.nullable for part in ordered))
+
+    def _join_symbols(self, kind: str, found: set[Regex]) -> None:
+        symbols = [part for part in found if part.key[0] == "symbol"]
+        if len(symbols) > 1:
+            found.difference_update(symbols)
+            members = [part.key[1] for part in symbols]
+            joined = members[0]
+            for each in members[1:]:
+                assert isinstance(joined, int)
+                assert isinstance(each, int)
+                joined = joined | each if kind == "union" else joined & each
+            assert isinstance(joined, int)
+            found.add(self._symbol(joined))
+
+    def complement(self, body: Regex) -> Regex:
+        """Return every word that is not in it."""
+        if body.key[0] == "complement":
+            return _parts(body)[0]
+        if body is self.nothing:
+            return self.everything
+        if body is self.everything:
+            return self.nothing
+        return self._make(("complement", (body,)), nullable=not body.nullable)
+
+    def repeat(self, body: Regex, low: int, high: int | None) -> Regex:
+        """Return it at least `low` times and at most `high` times."""
+        if high == 0 or body is self.empty:
+            return self.empty
+        if body is self.nothing:
+            return self.nothing if low else self.empty
+        if low == high == 1:
+            return body
+        if body.nullable:
+            low = 0  # the empty word fills up
+        if (low, high) == (0, 1):
+            return self.union([self.empty, body])
+        inner = body.key[2:] if body.key[0] == "repeat" else ()
+        if (low, high) == (0, None) and inner in ((0, None), (1, None)):  # (r+)* is r*
+            return self.repeat(_parts(body)[0], 0, None)
+        nullable = low == 0 or body.nullable
+        return self._make(("repeat", (body,), low, high), nullable=nullable)
+
+    def derivative(self, regex: Regex, cls: int) -> Regex:
+        """Return what may follow a letter of a class."""
+        key = (regex.serial, cls)
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = self._derive(regex, cls)
+        return found
+
+    def _derive(self, regex: Regex, cls: int) -> Regex:
+        match regex.key:
+            case ("symbol", int(members)):
+                return self.empty if members >> cls & 1 else self.nothing
+            case ("concat", _):
+                return self._derive_concat(_parts(regex), cls)
+            case ("union", _):
+                return self.union(self.derivative(part, cls) for part in _parts(regex))
+            case ("intersection", _):
+                return self.intersection(self.derivative(part, cls) for part in _parts(regex))
+            case ("complement", _):
+                return self.complement(self.derivative(_parts(regex)[0], cls))
+            case ("repeat", _, int(low), high):
+                body = _parts(regex)[0]
+                assert high is None or isinstance(high, int)
+                rest = self.repeat(body, max(0, low - 1), None if high is None else high - 1)
+                return self.concat([self.derivative(body, cls), rest])
+        raise TypeError(regex.key)
+
+    def _derive_concat(self, parts: tuple[Regex, ...], cls: int) -> Regex:
+        """Derive the first part, and every later one that only nullable parts stand before."""
+        choices = []
+        for at, part in enumerate(parts):
+            choices.append(self.concat([self.derivative(part, cls), *parts[at + 1 :]]))
+            if not part.nullable:
+                break
+        return self.union(choices)
+
+    def automaton(self, regex: Regex) -> DFA:
+        """Return the smallest automaton of an expression."""
+
+        def successors(state: Regex) -> list[Regex]:
+            return [self.derivative(state, cls) for cls in range(self.width)]
+
+        return minimise(automata.build(self.classes, regex, successors, _is_nullable))
+
+
+def _parts(regex: Regex) -> tuple[Regex, ...]:
+    parts = regex.key[1]
+    assert isinstance(parts, tuple)
+    return parts
+
+
+def _is_nullable(regex: Regex) -> bool:
+    return regex.nullable

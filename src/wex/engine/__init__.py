@@ -1,0 +1,1 @@
+"""Running specs: data in, windows out."""

@@ -1,0 +1,243 @@
+"""Arrow data as the columns that a spec speaks about: found, converted, put in order.
+
+Times stay Arrow times here; events see them as whole numbers (see `streams`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.errors import DataError
+from wex.spec.suggest import did_you_mean
+from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+EXACT_IN_A_FLOAT = 2**53
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything that hands over Arrow data: pandas, polars, duckdb, Arrow itself."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a capsule with an Arrow stream."""
+
+
+Data: TypeAlias = pa.Table | pa.RecordBatch | dict[str, object] | ArrowStream
+
+
+def table_of(data: Data) -> pa.Table:
+    """Return any data as an Arrow table."""
+    match data:
+        case pa.Table():
+            return data
+        case pa.RecordBatch():
+            return pa.Table.from_batches([data])
+        case dict():
+            return pa.table(data)
+        case ArrowStream():
+            return pa.RecordBatchReader.from_stream(data).read_all()
+    raise DataError(
+        "not-columns",
+        f"a {type(data).__name__} holds no columns",
+        "give an Arrow table, a dict of arrays, or anything with __arrow_c_stream__ (pandas, polars, duckdb)",
+    )
+
+
+def conform(data: Data, fields: Mapping[str, Type]) -> pa.Table:
+    """Return the columns of a stream's fields, in their order, with one Arrow type per type."""
+    table = table_of(data)
+    columns = [_column(table, name, type_) for name, type_ in fields.items()]
+    _same_zones(columns, list(fields))
+    return pa.table(columns, names=list(fields)) if columns else table.select([])
+
+
+def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
+    count = table.column_names.count(name)
+    if count != 1:
+        message = "the data has no such column" if not count else "the data has it twice"
+        hint = did_you_mean(name, dict.fromkeys(table.column_names), "its columns are")
+        raise DataError(
+            "missing-column" if not count else "column-twice", message, hint, column=name
+        )
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return convert(column, name, type_)
+
+
+def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
+    """Return a column with the Arrow type that stands for a type."""
+    given = column.type
+    if type_ == OTHER:
+        return column
+    if pa.types.is_null(given):
+        return column.cast(_canonical(type_))
+    if type_ == TIMESTAMP and pa.types.is_timestamp(given):
+        return _timestamps(column, name)
+    if _accepts(type_, given):
+        return _cast(column, name, type_)
+    raise DataError(
+        "wrong-column-type",
+        f"the spec says {type_}, the data has {given}",
+        _type_hint(type_, given),
+        column=name,
+    )
+
+
+def _canonical(type_: Type) -> pa.DataType:
+    types = {
+        BOOL: pa.bool_(),
+        INT: pa.int64(),
+        REAL: pa.float64(),
+        DATE: pa.date32(),
+        TIMESTAMP: pa.timestamp("us"),
+    }
+    return types.get(type_, pa.string())
+
+
+def _accepts(type_: Type, given: pa.DataType) -> bool:
+    check = pa.types
+    match type_.name:
+        case "bool":
+            return bool(check.is_boolean(given))
+        case "int":
+            return bool(check.is_integer(given)) and given != pa.uint64()
+        case "real":
+            number = check.is_floating(given) or check.is_decimal(given)
+            return bool(number or (check.is_integer(given) and given != pa.uint64()))
+        case "string" | "enum":
+            return bool(
+                check.is_string(given)
+                or check.is_large_string(given)
+                or check.is_string_view(given)
+            )
+        case "date":
+            return bool(check.is_date(given))
+    return False
+
+
+def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
+    target = _canonical(type_)
+    if type_ == REAL and pa.types.is_integer(column.type):
+        _exact_floats(column, name)
+    try:
+        return column.cast(target, safe=not pa.types.is_decimal(column.type))
+    except pa.ArrowInvalid as error:
+        hint = f"values have to fit into {target}"
+        raise DataError("wrong-value", f"{error}", hint, column=name) from error
+
+
+def _exact_floats(column: pa.ChunkedArray, name: str) -> None:
+    wide = column.cast(pa.int64())
+    limits = pc.min_max(wide)
+    low, high = limits["min"].as_py(), limits["max"].as_py()
+    if low is not None and (low < -EXACT_IN_A_FLOAT or high > EXACT_IN_A_FLOAT):
+        raise DataError(
+            "wrong-value",
+            "a whole number over 2^53 is not exact as a real",
+            "declare the field as int",
+            column=name,
+        )
+
+
+def _timestamps(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return timestamps to the microsecond; finer ones and ones out of range are an error."""
+    target = pa.timestamp("us", column.type.tz)
+    try:
+        return column.cast(target)
+    except pa.ArrowInvalid:
+        loose = column.cast(target, safe=False)
+        back = loose.cast(column.type, safe=False)
+        wrong = pc.index(pc.not_equal(back, column), True).as_py()
+        finer = column.type.unit == "ns"
+        raise DataError(
+            "sub-microsecond" if finer else "timestamp-range",
+            "a timestamp is finer than microseconds" if finer else "a timestamp is out of range",
+            f"it stands in row {wrong} of the data; round it to microseconds first"
+            if finer
+            else f"it stands in row {wrong} of the data; timestamps span about 292,000 years",
+            column=name,
+        ) from None
+
+
+def _same_zones(columns: Sequence[pa.ChunkedArray], names: Sequence[str]) -> None:
+    """Timestamps with and without a zone do not mix."""
+    zoned = {
+        name: column.type.tz is not None
+        for name, column in zip(names, columns, strict=True)
+        if pa.types.is_timestamp(column.type)
+    }
+    if len(set(zoned.values())) > 1:
+        with_zone = next(name for name, has in zoned.items() if has)
+        without = next(name for name, has in zoned.items() if not has)
+        raise DataError(
+            "zones-mixed",
+            f"`{with_zone}` has a time zone and `{without}` has none",
+            "give all timestamps a zone, or none",
+            column=with_zone,
+        )
+
+
+def _type_hint(type_: Type, given: pa.DataType) -> str:
+    if given == pa.uint64():
+        return "cast it to int64: half of the unsigned numbers do not fit"
+    if pa.types.is_timestamp(given):
+        return "declare the field as timestamp"
+    if pa.types.is_date(given):
+        return "declare the field as date"
+    if pa.types.is_integer(given) or pa.types.is_floating(given) or pa.types.is_decimal(given):
+        return f"declare the field as {'int' if pa.types.is_integer(given) else 'real'}"
+    if pa.types.is_boolean(given):
+        return "declare the field as bool"
+    if _accepts(Type("string"), given):
+        return f"declare the field as string, or convert the column to {type_}"
+    return "declare the field as other, and measure it by first, last, collect or count"
+
+
+def sort(
+    table: pa.Table,
+    partition_by: Sequence[str],
+    order_by: Sequence[str],
+    fields: Mapping[str, Type],
+) -> pa.Table:
+    """Return the rows stream by stream, each in its order; without an order, rows keep theirs."""
+    _no_null_order(table, order_by, partition_by)
+    ties = [
+        name
+        for name, type_ in fields.items()
+        if type_ != OTHER and name not in partition_by and name not in order_by
+    ]
+    keys = [*partition_by, *order_by, *(ties if order_by else [])]
+    if not keys:
+        return table
+    columns: list[pa.ChunkedArray] = []
+    for name in keys:
+        if table.column(name).null_count:
+            columns.append(pc.is_valid(table.column(name)))  # NULL first
+        columns.append(table.column(name))
+    columns.append(pa.chunked_array([pa.array(range(table.num_rows), pa.int64())]))
+    names = [f"#{at}" for at in range(len(columns))]
+    by = [(name, "ascending") for name in names]
+    return table.take(pc.sort_indices(pa.table(columns, names=names), sort_keys=by))
+
+
+def _no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]) -> None:
+    for name in order_by:
+        column = table.column(name)
+        bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+        row = pc.index(bad, True).as_py()
+        if row >= 0:
+            key = tuple(table.column(each)[row].as_py() for each in partition_by)
+            raise DataError(
+                "null-order",
+                f"row {row} of the data has no value to order by",
+                "every event needs its place in the stream: filter such rows out",
+                column=name,
+                key=key,
+            )

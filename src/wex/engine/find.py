@@ -1,0 +1,105 @@
+"""`wex.find`: the windows of a spec in a table, in this process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wex.engine.columns import Data, conform, sort
+from wex.engine.conformance import check_assume
+from wex.engine.reference import Definition
+from wex.engine.results import Row, result_table
+from wex.engine.streams import streams
+from wex.engine.zones import check_zones
+from wex.errors import SpecError
+from wex.spec import meaning, parse, tree
+from wex.spec.source import Source, Span
+from wex.theory.terms import fields
+from wex.theory.translate import guard_of
+from wex.windows.compile import compile_assume
+from wex.windows.guards import predicates, regexes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from wex.spec import Meaning
+
+
+def find(
+    spec: tree.Spec,
+    data: Data,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+) -> pa.Table:
+    """Return the windows of a spec in some data, one row each.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
+    >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
+    [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
+    """
+    found = meaning(with_arguments(spec, partition_by, order_by))
+    keys = [name.text for name in found.spec.stream.partition_by]
+    order = [name.text for name in found.spec.stream.order_by]
+    table = sort(conform(data, found.fields), keys, order, found.fields)
+    check_zones(found, table)
+    skip = bool(found.spec.stream.nulls and found.spec.stream.nulls.text == "skip")
+    assumes = [
+        compile_assume(found, at)
+        for at, each in enumerate(found.expanded.assumes)
+        if not each.unchecked
+    ]
+    rows: list[Row] = []
+    for stream in streams(table, keys, found.fields, guarded_fields(found), skip_nulls=skip):
+        for assume in assumes:
+            check_assume(assume, stream)
+        ordered = []
+        for place in range(len(found.expanded.windows)):
+            windows = Definition(found, place, stream).windows()
+            ordered += [(each.reported, place, each) for each in windows]
+        ordered.sort(key=lambda each: (each[0], each[1], each[2].start))
+        rows += [Row(stream, place, each) for _, place, each in ordered]
+    return result_table(rows, table, found)
+
+
+def guarded_fields(found: Meaning) -> frozenset[str]:
+    """Return the fields that some predicate reads: there a NULL is not let through."""
+    parts = [
+        *found.expanded.assumes,
+        *(part for each in found.expanded.windows for part in regexes(each)),
+    ]
+    guards = [guard_of(each, found.fields) for part in parts for each in predicates(part)]
+    return frozenset(field.name for guard in guards for field in fields(guard))
+
+
+def with_arguments(
+    spec: tree.Spec,
+    partition_by: str | Iterable[str] | None,
+    order_by: str | Iterable[str] | None,
+) -> tree.Spec:
+    """Return the spec with what it leaves open filled in; arguments that contradict it are an error."""
+    stream = spec.stream
+    keys = _filled(stream.partition_by, partition_by, "partition by", spec)
+    order = _filled(stream.order_by, order_by, "order by", spec)
+    if (keys, order) == (stream.partition_by, stream.order_by):
+        return spec
+    filled = replace(spec, stream=replace(stream, partition_by=keys, order_by=order), source=None)
+    return parse(str(filled), "<spec with arguments>")
+
+
+def _filled(
+    written: tuple[tree.Name, ...], given: str | Iterable[str] | None, clause: str, spec: tree.Spec
+) -> tuple[tree.Name, ...]:
+    if given is None:
+        return written
+    names = tuple(map(tree.Name, [given] if isinstance(given, str) else given))
+    if written and names != written:
+        shown = ", ".join(name.text for name in names)
+        source = spec.source or Source(str(spec))
+        span = written[0].span or Span(0, 1)
+        message = f"the call says {clause} {shown}, and the spec says otherwise"
+        hint = "leave the argument out, or leave it open in the spec"
+        raise SpecError([source.diagnostic(span, "contradiction", message, hint)])
+    return names

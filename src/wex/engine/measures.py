@@ -1,0 +1,248 @@
+"""Measures by definition: every aggregate computed from all events of its window."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.spec.types import DURATION, INT, PREDICATE, REAL, Type
+from wex.theory.evaluate import FLOATING, ArithmeticFault, truth, value_of
+from wex.theory.terms import Guard, Term
+from wex.theory.translate import guard_of, term_of, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from wex.theory.evaluate import Gram, Value
+
+Inputs = list[tuple["Value", ...]]  # for each event of a window, the values of the arguments
+PREDICATE_AGGREGATES = ("count_if", "some", "every")
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of a measure: which, over what, and which events count."""
+
+    name: str
+    arguments: tuple[Term | Guard, ...]
+    types: tuple[Type, ...]
+    filter: Guard | None
+
+    def over(self, grams: Sequence[tuple[Gram, int | None]]) -> Value | list[Value]:
+        """Return its value over the events of a window, each given by its gram."""
+        inputs: Inputs = []
+        for gram, first in grams:
+            if self.filter is None or truth(self.filter, gram, first=first):
+                inputs.append(tuple(self._input(each, gram, first) for each in self.arguments))
+        return COMPUTE[self.name](inputs, self.types)
+
+    def _input(self, argument: Term | Guard, gram: Gram, first: int | None) -> Value:
+        if isinstance(argument, Guard):
+            return truth(argument, gram, first=first)
+        return value_of(argument, gram)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure: arithmetic on aggregates, which stand in it as fields `#0`, `#1` and so on."""
+
+    name: str
+    aggregates: tuple[Aggregate, ...]
+    value: Term
+
+    def over(self, grams: Sequence[tuple[Gram, int | None]]) -> Value | list[Value]:
+        """Return its value over the events of a window."""
+        found = {f"#{at}": each.over(grams) for at, each in enumerate(self.aggregates)}
+        return value_of(self.value, [found])  # type: ignore[list-item]
+
+
+def measure_of(measure: tree.Measure, fields: Mapping[str, Type]) -> Measure:
+    """Return a measure of an expanded spec, ready to compute."""
+    aggregates: list[Aggregate] = []
+    types: dict[str, Type] = {}
+
+    def pulled_out(node: tree.Expr) -> tree.Expr:
+        match node:
+            case tree.Call(tree.Name("abs"), (value,)):
+                return tree.Call(node.name, (pulled_out(value),))
+            case tree.Call():
+                name = f"#{len(aggregates)}"
+                aggregates.append(_aggregate(node, fields))
+                types[name] = _result_type(node, fields)
+                return tree.Ref(name)
+            case tree.Neg(value):
+                return tree.Neg(pulled_out(value))
+            case tree.Binary(op, left, right):
+                return tree.Binary(op, pulled_out(left), pulled_out(right))
+        return node
+
+    value = pulled_out(measure.value)
+    return Measure(measure.name.text, tuple(aggregates), term_of(value, types))
+
+
+def _aggregate(call: tree.Call, fields: Mapping[str, Type]) -> Aggregate:
+    arguments: list[Term | Guard] = []
+    types: list[Type] = []
+    for arg in call.args:
+        if call.name.text in PREDICATE_AGGREGATES:
+            arguments.append(guard_of(arg, fields))
+            types.append(PREDICATE)
+        else:
+            arguments.append(term_of(arg, fields))
+            types.append(type_of(arg, fields))
+    condition = guard_of(call.filter, fields) if call.filter else None
+    return Aggregate(call.name.text, tuple(arguments), tuple(types), condition)
+
+
+def _result_type(call: tree.Call, fields: Mapping[str, Type]) -> Type:
+    from wex.spec.aggregates import AGGREGATES  # noqa: PLC0415
+
+    name = call.name.text
+    types = [
+        PREDICATE if name in PREDICATE_AGGREGATES else type_of(arg, fields) for arg in call.args
+    ]
+    found = AGGREGATES[name].result(*types)
+    assert found is not None
+    return found
+
+
+# --- What each aggregate computes. NULLs are passed over, as in SQL.
+
+
+def _count(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    return sum(not row or row[0] is not None for row in inputs)
+
+
+def _known(inputs: Inputs) -> list[Value]:
+    return [row[0] for row in inputs if row[0] is not None]
+
+
+def _numbers(inputs: Inputs) -> list[int | float]:
+    """Return the numbers to compute with; a NaN among them would be the result."""
+    found = [value for value in _known(inputs) if isinstance(value, int | float)]
+    if any(isinstance(value, float) and math.isnan(value) for value in found):
+        raise ArithmeticFault("a NaN among the values of an aggregate")
+    return found
+
+
+def _sum(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    numbers = _numbers(inputs)
+    if not numbers:
+        return None
+    if types[0] == REAL:
+        total = 0.0
+        for number in numbers:
+            total += number
+        return _a_number(total)
+    return FLOATING.whole(sum(int(number) for number in numbers))
+
+
+def _avg(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    numbers = _numbers(inputs)
+    if not numbers:
+        return None
+    if types[0] == DURATION:
+        return round(Fraction(sum(int(number) for number in numbers), len(numbers)))
+    if types[0] == INT:
+        return sum(int(number) for number in numbers) / len(numbers)
+    return _a_number(sum(numbers) / len(numbers))
+
+
+def _a_number(value: float) -> float:
+    if math.isnan(value):
+        raise ArithmeticFault("a sum of infinities that is not a number")
+    return value
+
+
+def _var(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    numbers = _numbers(inputs)
+    if len(numbers) < 2:
+        return None
+    if any(math.isinf(number) for number in numbers):
+        raise ArithmeticFault("the variance of infinite values is not a number")
+    mean = math.fsum(numbers) / len(numbers)
+    return math.fsum((number - mean) ** 2 for number in numbers) / (len(numbers) - 1)
+
+
+def _stddev(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    variance = _var(inputs, types)
+    return math.sqrt(variance) if isinstance(variance, float) else None
+
+
+def _extreme(pick: Callable[..., Value]) -> Callable[[Inputs, tuple[Type, ...]], Value]:
+    def compute(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+        known = _numbers(inputs) if types[0] == REAL else _known(inputs)
+        return pick(known) if known else None
+
+    return compute
+
+
+def _by(better: Callable[..., bool]) -> Callable[[Inputs, tuple[Type, ...]], Value]:
+    """Return the value of the event with the best key; of several the earliest."""
+
+    def compute(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+        _numbers([(key,) for _, key in inputs])
+        best: tuple[Value, Value] | None = None
+        for value, key in inputs:
+            if key is not None and (best is None or better(key, best[1])):
+                best = (value, key)
+        return best[0] if best else None
+
+    return compute
+
+
+def _first(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return known[0] if known else None
+
+
+def _last(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return known[-1] if known else None
+
+
+def _collect(inputs: Inputs, _types: tuple[Type, ...]) -> list[Value]:
+    return _known(inputs)
+
+
+def _count_distinct(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    nan = any(isinstance(value, float) and math.isnan(value) for value in known)
+    return len({value for value in known if value == value}) + nan  # noqa: PLR0124
+
+
+def _count_if(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    return sum(row[0] is True for row in inputs)
+
+
+def _some(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return any(known) if known else None
+
+
+def _every(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return all(known) if known else None
+
+
+COMPUTE: dict[str, Callable[[Inputs, tuple[Type, ...]], Value | list[Value]]] = {
+    "count": _count,
+    "sum": _sum,
+    "avg": _avg,
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "first": _first,
+    "last": _last,
+    "var": _var,
+    "stddev": _stddev,
+    "collect": _collect,
+    "count_distinct": _count_distinct,
+    "count_if": _count_if,
+    "some": _some,
+    "every": _every,
+    "min_by": _by(lambda key, best: key < best),
+    "max_by": _by(lambda key, best: key > best),
+}

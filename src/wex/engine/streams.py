@@ -1,0 +1,106 @@
+"""Sorted columns as streams of events: what the reference engine reads, one event after the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.errors import DataError
+from wex.theory.terms import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from wex.spec.types import Type
+    from wex.theory.evaluate import Event, Value
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The events of one key, in order; `rows` says where each stands in the sorted table."""
+
+    key: tuple[object, ...]
+    events: list[Event]
+    rows: list[int]
+
+
+def streams(
+    table: pa.Table,
+    partition_by: Sequence[str],
+    fields: Mapping[str, Type],
+    guarded: frozenset[str],
+    *,
+    skip_nulls: bool,
+) -> Iterator[Stream]:
+    """Yield the streams of a sorted table. NULLs in guarded fields are an error, or are skipped."""
+    columns = {name: values(table.column(name)) for name in fields}
+    keys = [table.column(name).to_pylist() for name in partition_by]
+    begin = 0
+    for end in range(1, table.num_rows + 1):
+        if end < table.num_rows and all(_same(key[begin], key[end]) for key in keys):
+            continue
+        key = tuple(each[begin] for each in keys)
+        rows = list(range(begin, end))
+        events = [{name: column[row] for name, column in columns.items()} for row in rows]
+        yield _checked(Stream(key, list(events), rows), fields, guarded, skip_nulls=skip_nulls)
+        begin = end
+
+
+def values(column: pa.ChunkedArray) -> list[Value]:
+    """Return a column as Python values; times as whole numbers."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    elif pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    found: list[Value] = column.to_pylist()
+    return found
+
+
+def _same(one: object, two: object) -> bool:
+    """Tell whether two keys are equal; NULL is equal to NULL, NaN to NaN."""
+    return one == two or (one != one and two != two)  # noqa: PLR0124
+
+
+def _checked(
+    stream: Stream, fields: Mapping[str, Type], guarded: frozenset[str], *, skip_nulls: bool
+) -> Stream:
+    kept: list[int] = []
+    for position, event in enumerate(stream.events):
+        missing = [name for name in fields if name in guarded and _is_missing(event[name])]
+        if missing and not skip_nulls:
+            value = "NULL" if event[missing[0]] is None else "NaN"
+            raise DataError(
+                "null",
+                f"{value} in a field that decides about windows",
+                "filter such rows out, or say `nulls skip` in the stream line",
+                column=missing[0],
+                key=stream.key,
+                position=position,
+            )
+        _check_enums(event, fields, stream.key, position)
+        if not missing:
+            kept.append(position)
+    return Stream(stream.key, [stream.events[at] for at in kept], [stream.rows[at] for at in kept])
+
+
+def _is_missing(value: Value) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _check_enums(
+    event: Event, fields: Mapping[str, Type], key: tuple[object, ...], position: int
+) -> None:
+    for name, type_ in fields.items():
+        if type_.values and event[name] is not None and event[name] not in type_.values:
+            assert kind_of(type_) == "text"
+            raise DataError(
+                "enum-value",
+                f"{event[name]!r} is none of the values that the spec lists",
+                f"add it to {type_}, or declare the field as string",
+                column=name,
+                key=key,
+                position=position,
+            )

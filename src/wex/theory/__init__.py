@@ -1,0 +1,1 @@
+"""What predicates mean: typed terms, their evaluation, satisfiability, and letters."""

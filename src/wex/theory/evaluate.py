@@ -1,0 +1,226 @@
+"""What a guard says about concrete events: the definition that solvers and engines agree with.
+
+A gram is the last k+1 events, oldest first; a missing event (under `pad`) is None. Two kinds of
+arithmetic: `exact`, on Fractions, is the analysis's; `floating`, on float64, is the run time's.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wex.theory.terms import (
+    Absolute,
+    Always,
+    And,
+    Arithmetic,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    IsFirst,
+    Negative,
+    Not,
+    Or,
+    Term,
+    Truth,
+    fields,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Value = bool | int | float | Fraction | str | None
+Event = Mapping[str, Value]
+Gram = Sequence["Event | None"]
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+WHOLE = range(-(2**63), 2**63)
+
+
+class ArithmeticFault(Exception):  # noqa: N818  (a fault of the data, which the engine reports)
+    """Arithmetic that has no result: a whole number beyond 64 bits, or not a number."""
+
+
+class Numbers(Protocol):
+    """How constants are represented, and what `left op right` is."""
+
+    def constant(self, value: int | Fraction) -> int | float | Fraction:
+        """Return a constant as it is calculated with."""
+
+    def whole(self, value: int) -> int:
+        """Return a whole number, if it is one that can be calculated with."""
+
+    def calculate(
+        self, op: str, left: Value, right: Value, *, real: bool
+    ) -> int | float | Fraction:
+        """Return `left op right`."""
+
+
+class Exact:
+    """Integers and rational numbers without limits."""
+
+    def constant(self, value: int | Fraction) -> int | Fraction:
+        """Return the constant itself."""
+        return value
+
+    def whole(self, value: int) -> int:
+        """Return the number itself: no limits here."""
+        return value
+
+    def calculate(self, op: str, left: Value, right: Value, *, real: bool) -> int | Fraction:
+        """Return the exact result."""
+        assert isinstance(left, int | Fraction)
+        assert isinstance(right, int | Fraction)
+        if op == "/":
+            if not right:
+                raise ArithmeticFault("division by zero")
+            return Fraction(left) / Fraction(right)
+        first, second = (Fraction(left), Fraction(right)) if real else (left, right)
+        found: int | Fraction = _BASIC[op](first, second)
+        return found
+
+
+class Floating:
+    """64 bits: whole numbers with an error beyond them, float64 with an error for NaN."""
+
+    def constant(self, value: int | Fraction) -> int | float:
+        """Return a whole number as it is, a real one rounded to the nearest float."""
+        return value if isinstance(value, int) else float(value)
+
+    def whole(self, value: int) -> int:
+        """Return a whole number that 64 bits hold."""
+        if value not in WHOLE:
+            raise ArithmeticFault(f"{value} does not fit into 64 bits")
+        return value
+
+    def calculate(self, op: str, left: Value, right: Value, *, real: bool) -> int | float:
+        """Return what a processor returns."""
+        assert isinstance(left, int | float)
+        assert isinstance(right, int | float)
+        if not real:
+            found: int = _BASIC[op](left, right)
+            return self.whole(found)
+        first, second = float(left), float(right)
+        result: float = _divide(first, second) if op == "/" else _BASIC[op](first, second)
+        if math.isnan(result):
+            raise ArithmeticFault(f"{first} {op} {second} is not a number")
+        return result
+
+
+EXACT = Exact()
+FLOATING = Floating()
+_BASIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+
+
+def _divide(left: float, right: float) -> float:
+    """Return the quotient as IEEE 754 has it, where Python raises."""
+    if right:
+        return left / right
+    if not left or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def holds(
+    guard: Guard, gram: Gram, *, first: int | None = None, numbers: Numbers = FLOATING
+) -> bool:
+    """Tell whether a guard holds of a gram.
+
+    Every atom is evaluated, whatever the others say, so that a fault in one never goes unseen.
+    `first` is the offset of the stream's first event seen from the current one, if it is that
+    near: 0 at the first event, -1 at the second.
+
+    >>> from wex.spec.types import REAL
+    >>> rise = Comparison(">", Field("x", 0, REAL), Field("x", -1, REAL))
+    >>> holds(rise, [{"x": 1.0}, {"x": 2.0}]), holds(rise, [None, {"x": 2.0}])
+    (True, False)
+    """
+    match guard:
+        case Always(value):
+            return value
+        case Not(operand):
+            return not holds(operand, gram, first=first, numbers=numbers)
+        case And(parts):
+            return all([holds(part, gram, first=first, numbers=numbers) for part in parts])  # noqa: C419
+        case Or(parts):
+            return any([holds(part, gram, first=first, numbers=numbers) for part in parts])  # noqa: C419
+        case IsFirst(offset):
+            return first == offset
+    if any(gram[each.offset - 1] is None for each in fields(guard)):
+        return False  # an atom that mentions a missing event
+    match guard:
+        case Truth(field):
+            return bool(value_of(field, gram, numbers))
+        case Comparison(op, left, right):
+            return COMPARE[op](value_of(left, gram, numbers), value_of(right, gram, numbers))
+    raise TypeError(guard)
+
+
+def truth(guard: Guard, gram: Gram, *, first: int | None = None) -> bool | None:
+    """Tell whether a guard holds in measures, where as in SQL nothing is known of a NULL."""
+    match guard:
+        case Always(value):
+            return value
+        case IsFirst(offset):
+            return first == offset
+        case Not(operand):
+            inner = truth(operand, gram, first=first)
+            return None if inner is None else not inner
+        case And(parts) | Or(parts):
+            decisive = isinstance(guard, Or)
+            known_parts = [truth(part, gram, first=first) for part in parts]
+            if decisive in known_parts:
+                return decisive
+            return None if None in known_parts else not decisive
+        case Truth(field):
+            known = value_of(field, gram)
+            return None if known is None else bool(known)
+        case Comparison(op, left, right):
+            one, two = value_of(left, gram), value_of(right, gram)
+            if one is None or two is None or one != one or two != two:  # noqa: PLR0124  (NaN)
+                return None
+            return COMPARE[op](one, two)
+    raise TypeError(guard)
+
+
+def value_of(term: Term, gram: Gram, numbers: Numbers = FLOATING) -> Value:
+    """Return the value of a term; one that needs a NULL or missing value is NULL."""
+    match term:
+        case Constant(value):
+            exact = isinstance(value, str | bool)
+            return value if exact else numbers.constant(value)  # type: ignore[arg-type]
+        case Field(name, offset):
+            event = gram[offset - 1] if -offset < len(gram) else None
+            return None if event is None else event[name]
+        case Arithmetic(op, left, right):
+            first, second = value_of(left, gram, numbers), value_of(right, gram, numbers)
+            if first is None or second is None:
+                return None
+            return numbers.calculate(op, first, second, real=term.kind == "real")
+        case Negative(value):
+            return _signed(value_of(value, gram, numbers), operator.neg, numbers)
+        case Absolute(value):
+            return _signed(value_of(value, gram, numbers), abs, numbers)
+    raise TypeError(term)
+
+
+def _signed(value: Value, change: Callable[..., int | float | Fraction], numbers: Numbers) -> Value:
+    if value is None:
+        return None
+    result = change(value)
+    return numbers.whole(result) if isinstance(result, int) else result

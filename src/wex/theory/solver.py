@@ -1,0 +1,264 @@
+"""Satisfiability of guards and concrete models, by z3. The only module that imports it.
+
+Texts are whole numbers with equality: every constant has a number of its own, and so has every
+value of an enum. What z3 cannot decide (products of fields, arithmetic that rounds) is left open:
+such an atom may be true or false whatever the others are.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import z3
+
+from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
+from wex.theory.terms import (
+    Absolute,
+    Always,
+    And,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    IsFirst,
+    Negative,
+    Not,
+    Or,
+    Term,
+    Truth,
+    atoms,
+    fields,
+    linear,
+    rounds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from wex.spec.types import Type
+
+MILLISECONDS = 5_000  # for one question; z3 answers "unknown" after that
+
+
+class UndecidedError(Exception):
+    """z3 could not tell."""
+
+
+class Translation:
+    """Guards as z3 formulas.
+
+    `missing` events of the lookback are not there: atoms about them are false. With `floating`,
+    atoms whose arithmetic rounds are left open, and constants are rounded as at run time.
+    """
+
+    def __init__(self, *, missing: int = 0, lookback: int = 0, floating: bool = False) -> None:
+        self.missing = missing
+        self.lookback = lookback
+        self.floating = floating
+        self.codes: dict[str, int] = {}
+        self.domains: list[z3.BoolRef] = []
+        self.variables: dict[Field, z3.ExprRef] = {}
+        self._open: dict[Atom, z3.BoolRef] = {}
+
+    def guard(self, guard: Guard) -> z3.BoolRef:
+        """Return a guard as a formula."""
+        match guard:
+            case Always(value):
+                return z3.BoolVal(value)
+            case Not(operand):
+                return z3.Not(self.guard(operand))
+            case And(parts):
+                return z3.And([self.guard(part) for part in parts])
+            case Or(parts):
+                return z3.Or([self.guard(part) for part in parts])
+            case Comparison() | Truth() | IsFirst():
+                return self._atom(guard)
+        raise TypeError(guard)
+
+    def is_open(self, atom: Atom) -> bool:
+        """Tell whether an atom is true or false independently of the others."""
+        if not isinstance(atom, Comparison):
+            return False
+        sides = (atom.left, atom.right)
+        if self.floating and any(map(rounds, sides)):
+            return True
+        return not all(map(linear, sides))
+
+    def _atom(self, atom: Atom) -> z3.BoolRef:
+        if isinstance(atom, IsFirst):
+            return self._is_first(atom)
+        here = self.lookback - self.missing  # how many events back there are any
+        if any(-field.offset > here for field in fields(atom)):
+            return z3.BoolVal(False)
+        if isinstance(atom, Truth):
+            return self._variable(atom.field)
+        assert isinstance(atom, Comparison)
+        if self.is_open(atom):
+            return self._free(atom)
+        left, right = self._term(atom.left), self._term(atom.right)
+        relations = {
+            "=": lambda: left == right,
+            "!=": lambda: left != right,
+            "<": lambda: left < right,
+            "<=": lambda: left <= right,
+            ">": lambda: left > right,
+            ">=": lambda: left >= right,
+        }
+        return relations[atom.op]()
+
+    def _is_first(self, atom: IsFirst) -> z3.BoolRef:
+        """Return whether the first event lies there: known near it, open at the full lookback."""
+        if self.missing:
+            return z3.BoolVal(atom.offset == self.missing - self.lookback)
+        return self._free(atom) if -atom.offset == self.lookback else z3.BoolVal(False)
+
+    def _free(self, atom: Atom) -> z3.BoolRef:
+        return self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}"))
+
+    def _term(self, term: Term) -> z3.ExprRef:
+        match term:
+            case Field():
+                return self._variable(term)
+            case Constant(value):
+                return self._constant(value)
+            case Negative(value):
+                return -self._term(value)
+            case Absolute(value):
+                inner = self._term(value)
+                return z3.If(inner >= 0, inner, -inner)
+            case Arithmetic(op, left, right):
+                first, second = self._term(left), self._term(right)
+                if term.kind == "real":
+                    first, second = _real(first), _real(second)
+                results = {
+                    "+": lambda: first + second,
+                    "-": lambda: first - second,
+                    "*": lambda: first * second,
+                    "/": lambda: first / second,
+                }
+                return results[op]()
+        raise TypeError(term)
+
+    def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
+        match value:
+            case bool():
+                return z3.BoolVal(value)
+            case int():
+                return z3.IntVal(value)
+            case str():
+                return z3.IntVal(self.code(value))
+        return z3.RealVal(str(Fraction(float(value)) if self.floating else value))
+
+    def code(self, text: str) -> int:
+        """Return the number that stands for a text."""
+        return self.codes.setdefault(text, len(self.codes))
+
+    def _variable(self, field: Field) -> z3.ExprRef:
+        if field not in self.variables:
+            sorts = {"whole": z3.Int, "real": z3.Real, "text": z3.Int, "bool": z3.Bool}
+            variable = sorts[field.kind](f"{field.name}[{field.offset}]")
+            self.variables[field] = variable
+            if field.type.values:
+                codes = [variable == self.code(text) for text in field.type.values]
+                self.domains.append(z3.Or(codes))
+        return self.variables[field]
+
+
+def assignments(
+    guards: Sequence[Guard], lookback: int, *, missing: int = 0, floating: bool
+) -> Iterator[tuple[bool, ...]]:
+    """Yield every combination of truth values that the guards can have together.
+
+    Never too few: what z3 cannot decide counts as possible.
+    """
+    translation = Translation(missing=missing, lookback=lookback, floating=floating)
+    marks = [z3.Bool(f"guard{at}") for at in range(len(guards))]
+    solver = z3.Solver()
+    solver.set("timeout", MILLISECONDS)
+    for mark, guard in zip(marks, guards, strict=True):
+        solver.add(mark == translation.guard(guard))
+    solver.add(translation.domains)
+    while (answer := solver.check()) == z3.sat:
+        model = solver.model()
+        found = [z3.is_true(model.eval(mark, model_completion=True)) for mark in marks]
+        yield tuple(found)
+        solver.add(z3.Or([mark != value for mark, value in zip(marks, found, strict=True)]))
+    if answer == z3.unknown:
+        raise UndecidedError(solver.reason_unknown())
+
+
+def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gram | None:
+    """Return events of which a guard holds, over the exact numbers, or None if there are none.
+
+    Every model is checked by evaluating the guard on it; products of fields cannot be decided.
+    """
+    translation = Translation(lookback=lookback)
+    solver = z3.Solver()
+    solver.set("timeout", MILLISECONDS)
+    solver.add(translation.guard(guard))
+    solver.add(translation.domains)
+    if any(translation.is_open(atom) for atom in atoms(guard)):
+        raise UndecidedError("a product or quotient of fields")
+    answer = solver.check()
+    if answer == z3.unknown:
+        raise UndecidedError(solver.reason_unknown())
+    if answer == z3.unsat:
+        return None
+    gram = _events(solver.model(), translation, stream_fields, lookback)
+    # `is_first` is open only at the far end of the lookback: one of the two must fit.
+    if not any(holds(guard, gram, first=first, numbers=EXACT) for first in (None, -lookback)):
+        raise AssertionError(f"z3's model does not satisfy {guard}")
+    return gram
+
+
+def satisfiable(guard: Guard, lookback: int) -> bool:
+    """Tell whether a guard can hold at all; what z3 cannot decide counts as possible."""
+    try:
+        return any(next(iter(row)) for row in assignments([guard], lookback, floating=False))
+    except UndecidedError:
+        return True
+
+
+def _real(term: z3.ExprRef) -> z3.ExprRef:
+    return z3.ToReal(term) if z3.is_int(term) else term
+
+
+def _events(
+    found: z3.ModelRef, translation: Translation, stream_fields: Mapping[str, Type], lookback: int
+) -> list[Event]:
+    """Return a model as events; fields that it says nothing about get a plain value."""
+    names = {code: text for text, code in translation.codes.items()}
+    events: list[Event] = []
+    for offset in range(-lookback, 1):
+        event: dict[str, Value] = {}
+        for name, type_ in stream_fields.items():
+            field = Field(name, offset, type_)
+            variable = translation.variables.get(field)
+            value = None if variable is None else found.eval(variable, model_completion=True)
+            event[name] = _plain(field) if value is None else _python(value, field, names)
+        events.append(event)
+    return events
+
+
+def _plain(field: Field) -> Value:
+    if field.type.values:
+        return field.type.values[0]
+    plain: dict[str, Value] = {"whole": 0, "real": Fraction(0), "text": "", "bool": False}
+    return plain[field.kind]
+
+
+def _python(value: z3.ExprRef, field: Field, names: dict[int, str]) -> Value:
+    if field.kind == "bool":
+        return bool(z3.is_true(value))
+    if field.kind == "real":
+        return Fraction(value.numerator_as_long(), value.denominator_as_long())
+    number: int = value.as_long()
+    if field.kind == "whole":
+        return number
+    while number not in names:  # a text that is none of the constants: make one up
+        fresh = f"text{len(names)}"
+        names[number] = fresh if fresh not in names.values() else f"{fresh}_"
+    return names[number]

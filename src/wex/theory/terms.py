@@ -1,0 +1,231 @@
+"""Guards and values as typed terms over the last k+1 events.
+
+Times are whole numbers here (microseconds, days), so four kinds of values remain: whole numbers,
+reals, texts and booleans. Constants are exact; constant subterms are computed, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from wex.spec.types import Type
+
+Kind = Literal["whole", "real", "text", "bool"]
+Op = Literal["=", "!=", "<", "<=", ">", ">="]
+
+KINDS: dict[str, Kind] = {"real": "real", "string": "text", "enum": "text", "bool": "bool"}
+
+
+def kind_of(type_: Type) -> Kind:
+    """Return how values of a type are represented; `other` has no values that terms can hold."""
+    return KINDS.get(type_.name, "whole")
+
+
+# --- Values
+
+
+class Term:
+    """A value that depends on the last k+1 events."""
+
+    @property
+    def kind(self) -> Kind:
+        """Return how its values are represented."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Field(Term):
+    """A field of the event `offset` places away: 0 is the current one, -1 the one before."""
+
+    name: str
+    offset: int
+    type: Type
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.type)
+
+
+@dataclass(frozen=True)
+class Constant(Term):
+    """A constant: an int, an exact Fraction for a real, a str or a bool."""
+
+    value: int | Fraction | str | bool
+
+    @property
+    def kind(self) -> Kind:
+        match self.value:
+            case bool():
+                return "bool"
+            case int():
+                return "whole"
+            case str():
+                return "text"
+        return "real"
+
+
+@dataclass(frozen=True)
+class Arithmetic(Term):
+    """`left op right`; real if either side is, or for `/`."""
+
+    op: Literal["+", "-", "*", "/"]
+    left: Term
+    right: Term
+
+    @property
+    def kind(self) -> Kind:
+        real = self.op == "/" or "real" in (self.left.kind, self.right.kind)
+        return "real" if real else "whole"
+
+
+@dataclass(frozen=True)
+class Negative(Term):
+    """`-value`."""
+
+    value: Term
+
+    @property
+    def kind(self) -> Kind:
+        return self.value.kind
+
+
+@dataclass(frozen=True)
+class Absolute(Term):
+    """`abs(value)`."""
+
+    value: Term
+
+    @property
+    def kind(self) -> Kind:
+        return self.value.kind
+
+
+# --- Guards
+
+
+class Guard:
+    """What is true or false of the last k+1 events."""
+
+
+@dataclass(frozen=True)
+class Always(Guard):
+    """`true` or `false`."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
+class Comparison(Guard):
+    """An atom: one comparison of two values."""
+
+    op: Op
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True)
+class Truth(Guard):
+    """An atom: a bool field by itself."""
+
+    field: Field
+
+
+@dataclass(frozen=True)
+class IsFirst(Guard):
+    """An atom: the event `offset` places away is the first of the stream."""
+
+    offset: int
+
+
+@dataclass(frozen=True)
+class Not(Guard):
+    """The guard does not hold."""
+
+    operand: Guard
+
+
+@dataclass(frozen=True)
+class And(Guard):
+    """All of the guards hold."""
+
+    parts: tuple[Guard, ...]
+
+
+@dataclass(frozen=True)
+class Or(Guard):
+    """One of the guards holds at least."""
+
+    parts: tuple[Guard, ...]
+
+
+Atom = Comparison | Truth | IsFirst
+
+
+def atoms(guard: Guard) -> Iterator[Atom]:
+    """Yield the atoms of a guard, from left to right, repeated ones too."""
+    match guard:
+        case Comparison() | Truth() | IsFirst():
+            yield guard
+        case Not(operand):
+            yield from atoms(operand)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from atoms(part)
+
+
+def fields(node: Guard | Term) -> Iterator[Field]:
+    """Yield the fields that a guard or value reads."""
+    match node:
+        case Field():
+            yield node
+        case Arithmetic(_, left, right) | Comparison(_, left, right):
+            yield from fields(left)
+            yield from fields(right)
+        case Negative(value) | Absolute(value):
+            yield from fields(value)
+        case Truth(field):
+            yield field
+        case Not() | And() | Or():
+            for atom in atoms(node):
+                yield from fields(atom)
+
+
+def offsets(guard: Guard) -> Iterator[int]:
+    """Yield how far back each piece of a guard looks, as offsets."""
+    for atom in atoms(guard):
+        if isinstance(atom, IsFirst):
+            yield atom.offset
+        yield from (field.offset for field in fields(atom))
+
+
+def rounds(term: Term) -> bool:
+    """Tell whether computing a value rounds: arithmetic on floats, unlike comparing them."""
+    match term:
+        case Arithmetic(_, left, right):
+            return term.kind == "real" or rounds(left) or rounds(right)
+        case Negative(value) | Absolute(value):
+            return rounds(value)
+    return False
+
+
+def linear(term: Term) -> bool:
+    """Tell whether a value is linear in the fields: products and quotients by constants only."""
+    match term:
+        case Arithmetic("*", left, right):
+            return linear(left) and linear(right) and not (_varies(left) and _varies(right))
+        case Arithmetic("/", left, right):
+            return linear(left) and isinstance(right, Constant) and right.value != 0
+        case Arithmetic(_, left, right):
+            return linear(left) and linear(right)
+        case Negative(value) | Absolute(value):
+            return linear(value)
+    return True
+
+
+def _varies(term: Term) -> bool:
+    return any(True for _ in fields(term))

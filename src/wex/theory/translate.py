@@ -1,0 +1,190 @@
+"""From expanded expressions of the syntax tree to typed terms."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.spec.types import (
+    BOOL,
+    DATE,
+    DURATION,
+    INT,
+    REAL,
+    STRING,
+    TIMESTAMP,
+    UNITS,
+    Type,
+    arithmetic,
+    microseconds,
+    read_moment,
+)
+from wex.theory import terms
+from wex.theory.terms import Constant, Guard, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DAY = UNITS["day"]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def guard_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Guard:
+    """Return a predicate as a guard.
+
+    >>> from wex.spec.types import REAL
+    >>> guard_of(tree.Compare((tree.Ref("x"), tree.Int(3)), (">",)), {"x": REAL}).op
+    '>'
+    """
+    match expr:
+        case tree.Bool(value):
+            return terms.Always(value)
+        case tree.Ref(name, offset):
+            return terms.Truth(terms.Field(name, offset, fields[name]))
+        case tree.IsFirst(offset):
+            return terms.IsFirst(offset)
+        case tree.Not(operand):
+            return terms.Not(guard_of(operand, fields))
+        case tree.And(parts):
+            return terms.And(tuple(guard_of(part, fields) for part in parts))
+        case tree.Or(parts):
+            return terms.Or(tuple(guard_of(part, fields) for part in parts))
+        case tree.Compare((left, right), (op,)):
+            return _comparison(op, term_of(left, fields), term_of(right, fields))
+    raise TypeError(expr)
+
+
+def _comparison(op: terms.Op, left: Term, right: Term) -> Guard:
+    """Return a comparison; a whole constant beside a real is a real, and is rounded as one."""
+    if "real" in (left.kind, right.kind):
+        left, right = _as_real(left), _as_real(right)
+    return terms.Comparison(op, left, right)
+
+
+def _as_real(term: Term) -> Term:
+    if isinstance(term, Constant) and isinstance(term.value, int):
+        return Constant(Fraction(term.value))
+    return term
+
+
+def term_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Term:
+    """Return a value as a term."""
+    match expr:
+        case tree.Int() | tree.Text() | tree.Bool():
+            return Constant(expr.value)
+        case tree.Real(value):
+            return Constant(Fraction(value))
+        case tree.Duration(amount, unit):
+            length = microseconds(amount, unit.text)
+            assert length is not None
+            return Constant(length)
+        case tree.Moment(type_, text):
+            moment = read_moment(type_.text, text)
+            assert moment is not None
+            return Constant(count_of(moment))
+        case tree.Ref(name, offset):
+            return terms.Field(name, offset, fields[name])
+        case tree.Neg(value):
+            return _negative(term_of(value, fields))
+        case tree.Call(tree.Name("abs"), (value,)):
+            return _absolute(term_of(value, fields))
+        case tree.Binary(op, left, right):
+            return _binary(expr, op, left, right, fields)
+    raise TypeError(expr)
+
+
+def count_of(moment: datetime | date) -> int:
+    """Return a moment as a count from 1970: microseconds of a timestamp, days of a date.
+
+    A timestamp without a zone counts as if it stood in UTC.
+
+    >>> count_of(date(1970, 1, 2)), count_of(datetime(1970, 1, 1, 0, 0, 1))
+    (1, 1000000)
+    """
+    if not isinstance(moment, datetime):
+        return moment.toordinal() - EPOCH.toordinal()
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH
+    return since.days * DAY + since.seconds * 1_000_000 + since.microseconds
+
+
+def _binary(
+    expr: tree.Binary, op: str, left: tree.Expr, right: tree.Expr, fields: Mapping[str, Type]
+) -> Term:
+    types = type_of(left, fields), type_of(right, fields)
+    first, second = term_of(left, fields), term_of(right, fields)
+    if DATE in types:
+        if types == (DATE, DATE):  # days, where a duration counts microseconds
+            return _fold("*", _fold("-", first, second), Constant(DAY))
+        first, second = (
+            term if type_ == DATE else _days(term)
+            for term, type_ in zip((first, second), types, strict=True)
+        )
+    assert expr.op == op
+    return _fold(expr.op, first, second)
+
+
+def _days(term: Term) -> Term:
+    assert isinstance(term, Constant)
+    assert isinstance(term.value, int)
+    return Constant(term.value // DAY)
+
+
+def _fold(op: str, left: Term, right: Term) -> Term:
+    """Return `left op right`, computed if both are constants."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        value = _computed(op, left.value, right.value)
+        if value is not None:
+            return Constant(value)
+    return terms.Arithmetic(op, left, right)  # type: ignore[arg-type]
+
+
+def _computed(op: str, left: object, right: object) -> int | Fraction | None:
+    assert isinstance(left, int | Fraction)
+    assert isinstance(right, int | Fraction)
+    if op == "/":
+        return Fraction(left) / Fraction(right) if right else None
+    results = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right}
+    value: int | Fraction = results[op]()
+    return value if isinstance(value, Fraction) or -(2**63) <= value < 2**63 else None
+
+
+def _negative(term: Term) -> Term:
+    if isinstance(term, Constant) and isinstance(term.value, int | Fraction):
+        return Constant(-term.value)
+    return terms.Negative(term)
+
+
+def _absolute(term: Term) -> Term:
+    if isinstance(term, Constant) and isinstance(term.value, int | Fraction):
+        return Constant(-term.value if term.value < 0 else term.value)
+    return terms.Absolute(term)
+
+
+def type_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Type:
+    """Return the type of a value that the resolver has found right."""
+    match expr:
+        case tree.Ref(name):
+            return fields[name]
+        case tree.Int():
+            return INT
+        case tree.Real():
+            return REAL
+        case tree.Text():
+            return STRING
+        case tree.Bool():
+            return BOOL
+        case tree.Duration():
+            return DURATION
+        case tree.Moment(tree.Name("date")):
+            return DATE
+        case tree.Moment():
+            return TIMESTAMP
+        case tree.Neg(value) | tree.Call(_, (value,)):
+            return type_of(value, fields)
+        case tree.Binary(op, left, right):
+            found = arithmetic(op, type_of(left, fields), type_of(right, fields))
+            assert found is not None
+            return found
+    raise TypeError(expr)

@@ -1,0 +1,1 @@
+"""Window expressions: from the pairs of a spec to letters and automata."""

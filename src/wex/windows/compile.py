@@ -1,0 +1,61 @@
+"""The stages from a spec to automata, one visible list.
+
+meaning → guards → letters → regular expressions over letters → normal form
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.windows.guards import Reading, regexes
+from wex.windows.normal import NormalForm, normal_form
+
+if TYPE_CHECKING:
+    from wex.automata.dfa import DFA
+    from wex.spec import Meaning
+    from wex.theory.letters import Letters
+
+ANYWHERE = tree.Repeat(tree.Anything(), 0, None)  # what a missing `after` means
+
+
+@dataclass(frozen=True)
+class CompiledWindow:
+    """A window given by pairs, over letters; `until` is the set of letters that may follow it."""
+
+    window: tree.Window
+    lookback: int
+    letters: Letters
+    form: NormalForm
+    until: int | None
+
+
+@dataclass(frozen=True)
+class CompiledAssume:
+    """An assumption over letters. A stream conforms as long as its run stays in live states."""
+
+    assume: tree.Assume
+    lookback: int
+    letters: Letters
+    automaton: DFA
+
+
+def compile_window(meaning: Meaning, at: int) -> CompiledWindow:
+    """Return the window number `at` of a spec, compiled."""
+    window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
+    reading = Reading(regexes(window), meaning.fields, lookback, pad=window.pad)
+    pairs = [
+        (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match)) for pair in window.pairs
+    ]
+    until = reading.where(window.until.predicate) if window.until else None
+    form = normal_form(reading.workshop, pairs)
+    return CompiledWindow(window, lookback, reading.letters, form, until)
+
+
+def compile_assume(meaning: Meaning, at: int) -> CompiledAssume:
+    """Return the assumption number `at` of a spec, compiled."""
+    assume, lookback = meaning.expanded.assumes[at], meaning.assume_lookbacks[at]
+    reading = Reading([assume], meaning.fields, lookback)
+    automaton = reading.workshop.automaton(reading.regex(assume.regex))
+    return CompiledAssume(assume, lookback, reading.letters, automaton)
