@@ -153,14 +153,15 @@ def nfa_from(dfa: DFA) -> NFA:
     class_masks: dict[int, int] = defaultdict(int)
     for letter, cls in enumerate(dfa.classes.tolist()):
         class_masks[cls] |= 1 << letter
-    live = dfa.live
+    kept = [0, *(state for state in range(1, dfa.states) if dfa.live[state])]
+    number = {state: at for at, state in enumerate(kept)}
     edges: Edges = defaultdict(int)
-    for state, row in enumerate(dfa.table.tolist()):
-        for cls, after in enumerate(row):
-            if live[state] and live[after]:
-                edges[state, after] |= class_masks[cls]
-    final = [state for state in range(dfa.states) if dfa.final[state]]
-    return nfa_of(dfa.letters, dfa.states, final, edges)
+    for state in kept:
+        for cls, after in enumerate(dfa.table[state].tolist()):
+            if dfa.live[after]:
+                edges[number[state], number[after]] |= class_masks[cls]
+    final = [number[state] for state in kept if dfa.final[state]]
+    return nfa_of(dfa.letters, len(kept), final, edges)
 
 
 def _shift(state: int, by: int) -> int:

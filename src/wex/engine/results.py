@@ -45,7 +45,9 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
     types = {name: type_ for each in meaning.measures for name, type_ in each.items()}
     for name, type_ in types.items():
         values = [row.found.measures.get(name) for row in rows]
-        columns[name] = _array(values, _arrow_type(type_, name, table, meaning))
+        arrow = _arrow_type(type_, name, table, meaning)
+        passed_on = OTHER in (type_, type_.item)
+        columns[name] = pa.array(values, arrow) if passed_on else _array(values, arrow)
     return pa.table(columns)
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.errors import DataError
+from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.theory.terms import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
 
 
@@ -36,7 +36,7 @@ def streams(
     skip_nulls: bool,
 ) -> Iterator[Stream]:
     """Yield the streams of a sorted table. NULLs in guarded fields are an error, or are skipped."""
-    columns = {name: values(table.column(name)) for name in fields}
+    columns = {name: values(table.column(name), type_) for name, type_ in fields.items()}
     keys = [table.column(name).to_pylist() for name in partition_by]
     begin = 0
     for end in range(1, table.num_rows + 1):
@@ -49,11 +49,13 @@ def streams(
         begin = end
 
 
-def values(column: pa.ChunkedArray) -> list[Value]:
-    """Return a column as Python values; times as whole numbers."""
-    if pa.types.is_timestamp(column.type):
+def values(column: pa.ChunkedArray, type_: Type) -> list[Value]:
+    """Return a column as Python values: times as whole numbers, `other` as Arrow has it."""
+    if type_ == OTHER:
+        return [scalar if scalar.is_valid else None for scalar in column]
+    if type_ == TIMESTAMP:
         column = column.cast(pa.int64())
-    elif pa.types.is_date(column.type):
+    elif type_ == DATE:
         column = column.cast(pa.int32())
     found: list[Value] = column.to_pylist()
     return found

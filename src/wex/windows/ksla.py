@@ -17,7 +17,7 @@ from wex.automata.eliminate import expression_of
 from wex.automata.minimise import minimise
 from wex.automata.nfa import NFA
 from wex.spec import tree
-from wex.theory.evaluate import FLOATING, Gram, Numbers, holds
+from wex.theory.evaluate import FLOATING, Event, Numbers, holds
 from wex.theory.letters import Letters, letters_of
 from wex.theory.translate import guard_of
 from wex.windows.guards import Reading
@@ -50,31 +50,25 @@ class KSLA:
         return self.delta.get((source, target), FALSE)
 
 
-def grams_of(automaton: KSLA, word: Sequence[Mapping[str, object]]) -> list[Gram]:
-    """Return the n - k grams of a word of n events; shorter words have none."""
-    k = automaton.lookback
-    return [word[at - k : at + 1] for at in range(k, len(word))]  # type: ignore[misc]
-
-
 def runs(
-    automaton: KSLA, word: Sequence[Mapping[str, object]], numbers: Numbers = FLOATING
+    automaton: KSLA, word: Sequence[Event], numbers: Numbers = FLOATING
 ) -> list[frozenset[int]]:
     """Return the states a run can be in after each gram: n - k steps, so n - k + 1 entries."""
     reached = [frozenset((0,))]
-    for gram in grams_of(automaton, word):
+    k = automaton.lookback
+    guards = {edge: guard_of(each, automaton.fields) for edge, each in automaton.delta.items()}
+    for at in range(k, len(word)):
+        gram = word[at - k : at + 1]
         after = {
             target
-            for (source, target), predicate in automaton.delta.items()
-            if source in reached[-1]
-            and holds(guard_of(predicate, automaton.fields), gram, numbers=numbers)
+            for (source, target), guard in guards.items()
+            if source in reached[-1] and holds(guard, gram, first=-at, numbers=numbers)
         }
         reached.append(frozenset(after))
     return reached
 
 
-def accepts(
-    automaton: KSLA, word: Sequence[Mapping[str, object]], numbers: Numbers = FLOATING
-) -> bool:
+def accepts(automaton: KSLA, word: Sequence[Event], numbers: Numbers = FLOATING) -> bool:
     """Tell whether a word of at least k events is accepted."""
     if len(word) < automaton.lookback:
         return False
