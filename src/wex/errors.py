@@ -39,6 +39,24 @@ class LimitError(WexError):
         self.limit = limit
 
 
+# Every code a DataError can have, and what it means. Codes are stable: tools may rely on them.
+DATA_CODES = {
+    "arithmetic": "arithmetic without a result: beyond 64 bits, or not a number",
+    "assumption": "a stream that is not as `assume` promises",
+    "column-twice": "two columns of one name",
+    "enum-value": "a value that the enum does not list",
+    "missing-column": "a field of the stream that the data does not have",
+    "not-columns": "something that holds no columns",
+    "null": "NULL or NaN in a field that decides about windows",
+    "null-order": "NULL or NaN in a column that orders the stream",
+    "sub-microsecond": "a timestamp finer than microseconds",
+    "timestamp-range": "a timestamp that 64 bits of microseconds cannot hold",
+    "wrong-column-type": "a column whose type does not fit the field's",
+    "wrong-value": "a value that does not fit the field's type",
+    "zones-mixed": "timestamps with and without a time zone",
+}
+
+
 class DataError(WexError):
     """Data that a spec cannot be run on: which column, which stream (by key), which event of it."""
 
@@ -52,6 +70,7 @@ class DataError(WexError):
         key: tuple[object, ...] | None = None,
         position: int | None = None,
     ) -> None:
+        assert code in DATA_CODES, code
         super().__init__(code, message, hint)
         self.column = column
         self.key = key

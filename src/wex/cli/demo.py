@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from wex import examples
@@ -28,9 +29,11 @@ def demo() -> None:
         console.print(examples.text(name).strip(), markup=False)
         data = examples.data(name)
         windows = find(examples.spec(name), data)
-        table = Table(
-            *windows.column_names, title=f"{windows.num_rows} windows in {data.num_rows} events"
-        )
+        title = f"\n{windows.num_rows} windows in {data.num_rows} events, the first {SHOWN}:"
+        if windows.num_rows <= SHOWN:
+            title = f"\n{windows.num_rows} windows in {data.num_rows} events:"
+        windows = windows.drop_columns(["window_name", "start_index", "end_index"])
+        table = Table(*windows.column_names, title=title, title_justify="left", box=SIMPLE_HEAD)
         for row in windows.slice(0, SHOWN).to_pylist():
             table.add_row(*map(str, row.values()))
         console.print(table)
