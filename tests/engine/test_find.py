@@ -474,3 +474,59 @@ def test_specs_built_in_python_run_too() -> None:
     t = w.stream("s", x="int")
     spec = w.spec(t, w.window("w", match=(t.x > 1).plus(), keep="longest"))
     assert wex.find(spec, {"x": [1, 2, 3]})["end_index"].to_pylist() == [1, 2]
+
+
+def test_having_without_a_result() -> None:
+    spec = one("x real", more="measure sum(x) as m having m / m > 5")
+    error = refused(spec, {"x": [0.0]})
+    assert (error.code, error.position) == ("arithmetic", 0)
+
+
+def test_constants_beyond_the_largest_float_are_infinite() -> None:
+    assert wex.find(one("x real", "[x > 1e308 * 1e308]"), {"x": [1e308]}).num_rows == 0
+    assert wex.find(one("x real", "[x > -1e308 * 1e308]"), {"x": [-1e308]}).num_rows == 1
+    with pytest.raises(wex.SpecError, match="64 bits"):
+        one("x real", "[x > 2e308]")
+
+
+def test_the_variance_of_huge_numbers() -> None:
+    assert measured("var(x)", x=[1e200, -1e200]) == float("inf")
+    assert measured("stddev(x)", x=[1.7e308, 1.7e308]) == 0.0
+
+
+def test_keys_beyond_pythons_times() -> None:
+    spec = one("t timestamp, x real", "[x > 0]", "partition by t")
+    table = pa.table({"t": pa.array([2**62, 2**62], pa.timestamp("us")), "x": [1.0, None]})
+    assert refused(spec, table).position == 1
+    assert wex.find(spec, table.slice(0, 1)).num_rows == 1
+
+
+def test_measures_of_one_name_over_other_columns() -> None:
+    spec = wex.parse("""stream s (v other, u other) window a match any measure first(v) as m
+      window b match any measure first(u) as m""")
+    assert wex.find(spec, {"v": [[1]], "u": [[2]]})["m"].to_pylist() == [[1], [2]]
+    error = refused(spec, {"v": [[1]], "u": [{"a": 2}]})
+    assert (error.code, error.column) == ("wrong-column-type", "m")
+
+
+def test_the_sign_of_zero_is_the_last_tie() -> None:
+    spec = one("t int, x real", "[1 / x > 0]", "order by t")
+    for zeros in ([0.0, -0.0], [-0.0, 0.0]):
+        assert wex.find(spec, {"t": [1, 1], "x": zeros})["start_index"].to_pylist() == [1]
+
+
+def test_measured_times_keep_the_zone_of_their_column() -> None:
+    spec = one("a timestamp, b timestamp", more="measure first(b) as f")
+    table = pa.table({
+        "a": pa.array([T0], pa.timestamp("us", "Europe/Berlin")),
+        "b": pa.array([T0], pa.timestamp("us", "UTC")),
+    })  # fmt: skip
+    assert wex.find(spec, table).schema.field("f").type == pa.timestamp("us", "UTC")
+
+
+def test_columns_without_values_mix_with_any_zone() -> None:
+    zoned = pa.array([T0], pa.timestamp("us", "UTC"))
+    spec = one("a timestamp, b timestamp", more="measure last(b) as f")
+    assert wex.find(spec, {"a": zoned, "b": pa.nulls(1)}).num_rows == 1
+    constant = one("a timestamp", "[a > timestamp '2026-01-01 00:00+00:00']")
+    assert wex.find(constant, {"a": []}).num_rows == 0

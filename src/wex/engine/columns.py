@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -53,8 +54,8 @@ def conform(data: Data, fields: Mapping[str, Type]) -> pa.Table:
     """Return the columns of a stream's fields, in their order, with one Arrow type per type."""
     table = table_of(data)
     columns = [_column(table, name, type_) for name, type_ in fields.items()]
-    _same_zones(columns, list(fields))
-    return pa.table(columns, names=list(fields)) if columns else table.select([])
+    columns = _one_zone(columns, list(fields), list(fields.values()))
+    return pa.table(columns, names=list(fields))
 
 
 def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
@@ -77,7 +78,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     if type_ == OTHER:
         return column
     if pa.types.is_null(given):
-        return column.cast(_canonical(type_))
+        return column if type_ == TIMESTAMP else column.cast(_canonical(type_))
     if type_ == TIMESTAMP and pa.types.is_timestamp(given):
         return _timestamps(column, name)
     if _accepts(type_, given):
@@ -166,22 +167,29 @@ def _timestamps(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         ) from None
 
 
-def _same_zones(columns: Sequence[pa.ChunkedArray], names: Sequence[str]) -> None:
-    """Timestamps with and without a zone do not mix."""
-    zoned = {
-        name: column.type.tz is not None
-        for name, column in zip(names, columns, strict=True)
-        if pa.types.is_timestamp(column.type)
+def _one_zone(
+    columns: Sequence[pa.ChunkedArray], names: Sequence[str], types: Sequence[Type]
+) -> list[pa.ChunkedArray]:
+    """Return the columns, all timestamps with a zone or all without; empty ones take what fits."""
+    zones = {
+        name: column.type.tz
+        for name, column, type_ in zip(names, columns, types, strict=True)
+        if type_ == TIMESTAMP and not pa.types.is_null(column.type)
     }
-    if len(set(zoned.values())) > 1:
-        with_zone = next(name for name, has in zoned.items() if has)
-        without = next(name for name, has in zoned.items() if not has)
+    with_zone = [name for name, zone in zones.items() if zone]
+    without = [name for name, zone in zones.items() if not zone]
+    if with_zone and without:
         raise DataError(
             "zones-mixed",
-            f"`{with_zone}` has a time zone and `{without}` has none",
+            f"`{with_zone[0]}` has a time zone and `{without[0]}` has none",
             "give all timestamps a zone, or none",
-            column=with_zone,
+            column=with_zone[0],
         )
+    fitting = pa.timestamp("us", zones[with_zone[0]] if with_zone else None)
+    return [
+        column.cast(fitting) if type_ == TIMESTAMP and pa.types.is_null(column.type) else column
+        for column, type_ in zip(columns, types, strict=True)
+    ]
 
 
 def _type_hint(type_: Type, given: pa.DataType) -> str:
@@ -221,10 +229,19 @@ def sort(
         if table.column(name).null_count:
             columns.append(pc.is_valid(table.column(name)))  # NULL first
         columns.append(table.column(name))
+    floats = [name for name in keys if pa.types.is_floating(table.column(name).type)]
+    columns += [
+        _sign(table.column(name)) for name in floats
+    ]  # -0.0 equals 0.0, and is another value
     columns.append(pa.chunked_array([pa.array(range(table.num_rows), pa.int64())]))
     names = [f"#{at}" for at in range(len(columns))]
     by = [(name, "ascending") for name in names]
     return table.take(pc.sort_indices(pa.table(columns, names=names), sort_keys=by))
+
+
+def _sign(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    negative = np.signbit(column.fill_null(0.0).to_numpy())
+    return pa.chunked_array([pa.array(~negative)])
 
 
 def _no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec import tree
 from wex.spec.types import DURATION, INT, PREDICATE, REAL, Type
-from wex.theory.evaluate import FLOATING, ArithmeticFault, truth, value_of
+from wex.theory.evaluate import FLOATING, ArithmeticFault, rounded, truth, value_of
 from wex.theory.terms import Guard, Term
 from wex.theory.translate import guard_of, term_of, type_of
 
@@ -163,8 +163,10 @@ def _var(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
         return None
     if any(math.isinf(number) for number in numbers):
         raise ArithmeticFault("the variance of infinite values is not a number")
-    mean = math.fsum(numbers) / len(numbers)
-    return math.fsum((number - mean) ** 2 for number in numbers) / (len(numbers) - 1)
+    exact = [Fraction(number) for number in numbers]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    squares: Fraction = sum(((each - mean) * (each - mean) for each in exact), Fraction(0))
+    return rounded(squares / (len(exact) - 1))
 
 
 def _stddev(inputs: Inputs, types: tuple[Type, ...]) -> Value:

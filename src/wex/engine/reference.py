@@ -203,10 +203,13 @@ class Definition:
         """Keep (b, e) if `having` holds of its measures."""
         if self._having is None:
             return found
-        return {pair for pair in found if truth(self._having, [self._having_event(pair)])}
+        return {pair for pair in found if self._has(self._having, pair)}
 
-    def _having_event(self, pair: Pair) -> Event:
-        return self.measured(pair)  # type: ignore[return-value]
+    def _has(self, having: Guard, pair: Pair) -> bool:
+        try:
+            return bool(truth(having, [self.measured(pair)]))  # type: ignore[list-item]
+        except ArithmeticFault as fault:
+            raise arithmetic_error(fault, self.stream, pair[0]) from fault
 
     def measured(self, pair: Pair) -> dict[str, Value | list[Value]]:
         """Return the measures of (b, e), over the events b … e."""

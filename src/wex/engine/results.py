@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.errors import DataError
 from wex.spec import tree
 from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
 
@@ -45,7 +46,7 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
     types = {name: type_ for each in meaning.measures for name, type_ in each.items()}
     for name, type_ in types.items():
         values = [row.found.measures.get(name) for row in rows]
-        arrow = _arrow_type(type_, name, table, meaning)
+        arrow = _arrow_type(type_, _sources(name, type_, table, meaning), table)
         passed_on = OTHER in (type_, type_.item)
         columns[name] = pa.array(values, arrow) if passed_on else _array(values, arrow)
     return pa.table(columns)
@@ -64,13 +65,16 @@ def _storage(type_: pa.DataType) -> pa.DataType:
     return pa.int32() if type_ == pa.date32() else type_
 
 
-def _arrow_type(type_: Type, name: str, table: pa.Table, meaning: Meaning) -> pa.DataType:
+def _arrow_type(type_: Type, sources: Sequence[str], table: pa.Table) -> pa.DataType:
+    """Return the Arrow type of a measure; `sources` are the fields that it reads."""
     if type_.item:
-        return pa.list_(_arrow_type(type_.item, name, table, meaning))
+        return pa.list_(_arrow_type(type_.item, sources, table))
+    given = [table.schema.field(name).type for name in sources]
     if type_ == OTHER:
-        return table.schema.field(_other_field(name, meaning)).type
+        return given[0]
     if type_ == TIMESTAMP:
-        return pa.timestamp("us", _zone(table))
+        zones = [each.tz for each in given if pa.types.is_timestamp(each)]
+        return pa.timestamp("us", zones[0] if zones else None)
     types = {
         BOOL: pa.bool_(),
         INT: pa.int64(),
@@ -81,17 +85,26 @@ def _arrow_type(type_: Type, name: str, table: pa.Table, meaning: Meaning) -> pa
     return types.get(type_, pa.string())
 
 
-def _zone(table: pa.Table) -> str | None:
-    """Return the zone of the data's timestamps: all of them have one, or none."""
-    zones = [field.type.tz for field in table.schema if pa.types.is_timestamp(field.type)]
-    return zones[0] if zones else None
-
-
-def _other_field(name: str, meaning: Meaning) -> str:
-    """Return the field of type other that a measure passes on."""
-    for window in meaning.expanded.windows:
-        for measure in window.measures:
-            if measure.name.text == name:
-                refs = [node for node in tree.walk(measure.value) if isinstance(node, tree.Ref)]
-                return next(ref.name for ref in refs if meaning.fields[ref.name] == OTHER)
-    raise KeyError(name)
+def _sources(name: str, type_: Type, table: pa.Table, meaning: Meaning) -> list[str]:
+    """Return the fields that the measures of one name read; `other` ones have to agree in type."""
+    found = [
+        node.name
+        for window in meaning.expanded.windows
+        for measure in window.measures
+        if measure.name.text == name
+        for node in tree.walk(measure.value)
+        if isinstance(node, tree.Ref)
+    ]
+    if OTHER not in (type_, type_.item):
+        return found
+    others = [each for each in found if meaning.fields[each] == OTHER]
+    types = {each: table.schema.field(each).type for each in others}
+    if len(set(types.values())) > 1:
+        shown = ", ".join(f"{each} {type_}" for each, type_ in types.items())
+        raise DataError(
+            "wrong-column-type",
+            f"several windows share this measure over columns of different types: {shown}",
+            "give the measures different names",
+            column=name,
+        )
+    return others

@@ -37,12 +37,13 @@ def streams(
 ) -> Iterator[Stream]:
     """Yield the streams of a sorted table. NULLs in guarded fields are an error, or are skipped."""
     columns = {name: values(table.column(name), type_) for name, type_ in fields.items()}
-    keys = [table.column(name).to_pylist() for name in partition_by]
     begin = 0
     for end in range(1, table.num_rows + 1):
-        if end < table.num_rows and all(_same(key[begin], key[end]) for key in keys):
+        if end < table.num_rows and all(
+            _same(columns[name][begin], columns[name][end]) for name in partition_by
+        ):
             continue
-        key = tuple(each[begin] for each in keys)
+        key = tuple(_shown(table.column(name)[begin]) for name in partition_by)
         rows = list(range(begin, end))
         events = [{name: column[row] for name, column in columns.items()} for row in rows]
         yield _checked(Stream(key, list(events), rows), fields, guarded, skip_nulls=skip_nulls)
@@ -59,6 +60,14 @@ def values(column: pa.ChunkedArray, type_: Type) -> list[Value]:
         column = column.cast(pa.int32())
     found: list[Value] = column.to_pylist()
     return found
+
+
+def _shown(key: pa.Scalar) -> object:
+    """Return a key as errors show it; Python's own times do not reach as far as Arrow's."""
+    try:
+        return key.as_py()
+    except (OverflowError, ValueError):
+        return key.cast(pa.int64()).as_py()
 
 
 def _same(one: object, two: object) -> bool:

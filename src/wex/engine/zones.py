@@ -21,6 +21,7 @@ def check_zones(found: Meaning, table: pa.Table) -> None:
         name: table.schema.field(name).type.tz
         for name in found.fields
         if pa.types.is_timestamp(table.schema.field(name).type)
+        and table.column(name).null_count < table.num_rows  # else its zone was chosen for it
     }
     for node in tree.walk(found.expanded):
         if not isinstance(node, tree.Moment) or not zones:

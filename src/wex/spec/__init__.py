@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wex import limits
-from wex.errors import SpecError
+from wex.errors import SpecError, WexError
 from wex.spec.parser import read
 from wex.spec.problems import Problems
 from wex.spec.resolve import Meaning, resolve
@@ -40,8 +41,9 @@ def parse(text: str, name: str = "<spec>") -> Spec:
 def parse_bytes(content: bytes, name: str = "<spec>") -> Spec:
     """Return the spec in the content of a file, which has to be UTF-8."""
     limits.require("spec_bytes", len(content), f"the size of {name} in bytes")
+    content = content.removeprefix(BOM_UTF8)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         start = len(content[: error.start].decode("utf-8"))
         where = Source(content.decode("utf-8", errors="replace"), name)
@@ -53,7 +55,16 @@ def parse_bytes(content: bytes, name: str = "<spec>") -> Spec:
 
 def load(path: str | PathLike[str]) -> Spec:
     """Return the spec in a file."""
-    return parse_bytes(Path(path).read_bytes(), str(path))
+    most = limits.current().spec_bytes
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(most + 1)
+            size = max(len(content), Path(path).stat().st_size)
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise WexError("no-file", f"{path}: {reason}", "give the path of a spec file") from error
+    limits.require("spec_bytes", size, f"the size of {path} in bytes")
+    return parse_bytes(content, str(path))
 
 
 def meaning(spec: Spec) -> Meaning:

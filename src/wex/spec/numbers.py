@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ MAX_EXPONENT = 308  # of a float64
 def read_number(problems: Problems, text: str, span: Span) -> tree.Int | tree.Real:
     """Return a number; note one that no 64 bits can hold."""
     value = Decimal(text) if len(text) <= MAX_DIGITS else Decimal("Infinity")
-    if not value.is_finite() or (value and abs(value.adjusted()) > MAX_EXPONENT):
+    small = bool(value) and value.adjusted() < -MAX_EXPONENT
+    if not value.is_finite() or small or math.isinf(float(value)):
         problems.add(
             "number-out-of-range",
             span,

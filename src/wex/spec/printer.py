@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 IFF, IMPLIES, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = range(9)
 UNION, INTERSECTION, CONCAT, COMPLEMENT, REPEAT = range(5)
 
+STRENGTH: dict[type[tree.Expr], int] = {
+    tree.Iff: IFF,
+    tree.Implies: IMPLIES,
+    tree.Or: OR,
+    tree.And: AND,
+    tree.Not: NOT,
+}
+
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _SUFFIX = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
@@ -158,8 +166,19 @@ def _expr(expr: tree.Expr, needed: int = IFF, last: bool = True) -> str:
     if isinstance(expr, tree.Quantified):
         text = _quantified(expr)
         return text if last else f"({text})"
-    text, strength = _expr_form(expr, last)
-    return text if strength >= needed else f"({_expr_form(expr, True)[0]})"
+    if _strength(expr) >= needed:
+        return _expr_form(expr, last)
+    return f"({_expr_form(expr, True)})"
+
+
+def _strength(expr: tree.Expr) -> int:
+    """Return how tightly a form binds."""
+    match expr:
+        case tree.Binary(op):
+            return SUM if op in "+-" else PRODUCT
+        case tree.Compare() | tree.Between() | tree.In() | tree.Member():
+            return COMPARE
+    return STRENGTH.get(type(expr), UNARY)
 
 
 def _quantified(expr: tree.Quantified) -> str:
@@ -167,27 +186,27 @@ def _quantified(expr: tree.Quantified) -> str:
     return f"{expr.quantifier} {kind}{show(expr.variable)}: {_expr(expr.body)}"
 
 
-def _expr_form(expr: tree.Expr, last: bool) -> tuple[str, int]:
+def _expr_form(expr: tree.Expr, last: bool) -> str:
     match expr:
         case tree.Iff(left, right):
-            return f"{_expr(left, IMPLIES, False)} iff {_expr(right, IFF, last)}", IFF
+            return f"{_expr(left, IMPLIES, False)} iff {_expr(right, IFF, last)}"
         case tree.Implies(left, right):
-            return f"{_expr(left, OR, False)} implies {_expr(right, IMPLIES, last)}", IMPLIES
+            return f"{_expr(left, OR, False)} implies {_expr(right, IMPLIES, last)}"
         case tree.Or(parts):
-            return _joined(parts, " or ", AND, last), OR
+            return _joined(parts, " or ", AND, last)
         case tree.And(parts):
-            return _joined(parts, " and ", NOT, last), AND
+            return _joined(parts, " and ", NOT, last)
         case tree.Not(operand):
-            return f"not {_expr(operand, NOT, last)}", NOT
+            return f"not {_expr(operand, NOT, last)}"
         case tree.Compare() | tree.Between() | tree.In() | tree.Member():
-            return _comparison(expr), COMPARE
+            return _comparison(expr)
         case tree.Binary(op, left, right):
-            level = SUM if op in "+-" else PRODUCT
-            return f"{_value(left, level)} {op} {_value(right, level + 1)}", level
+            level = _strength(expr)
+            return f"{_value(left, level)} {op} {_value(right, level + 1)}"
         case tree.Neg(value):
             text = _value(value, UNARY)
-            return f"-({text})" if text[0].isdigit() else f"-{text}", UNARY
-    return _primary(expr), UNARY
+            return f"-({text})" if text[0].isdigit() else f"-{text}"
+    return _primary(expr)
 
 
 def _joined(parts: tuple[tree.Expr, ...], word: str, needed: int, last: bool) -> str:

@@ -10,6 +10,15 @@ from wex.spec.source import Source, Span
 if TYPE_CHECKING:
     from wex.spec.tree import Node
 
+MOST = 100  # problems: more are not even looked into
+LONGEST = 400  # characters of a message
+
+
+def _cut(text: str) -> str:
+    """Return a message that fits on a screen, whatever names it quotes."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 60]} … {text[-50:]}"
+
+
 # Every code a SpecError can have, and what it means. Codes are stable: tools may rely on them.
 CODES = {
     "arguments": "a function or aggregate with too few or too many arguments",
@@ -65,10 +74,17 @@ class Problems:
     def add(self, code: str, where: Span | Node, message: str, hint: str) -> None:
         """Note a problem at a span or a node."""
         assert code in CODES, code
+        if self.full:
+            return
         span = where if isinstance(where, Span) else where.span or Span(0, 0)
-        diagnostic = self.source.diagnostic(span, code, message, hint)
+        diagnostic = self.source.diagnostic(span, code, _cut(message), _cut(hint))
         if diagnostic not in self.found:
             self.found.append(diagnostic)
+
+    @property
+    def full(self) -> bool:
+        """Tell whether enough has been found: looking for the cause of more would take long."""
+        return len(self.found) >= MOST
 
     def raise_if_any(self) -> None:
         """Raise all that was noted as one SpecError."""

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+MOST_NAMED = 12  # names in one hint
+
+
 def closest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the candidate that is most like a word, if one is alike at all.
 
@@ -39,4 +42,6 @@ def did_you_mean(word: str, candidates: Iterable[str], otherwise: str) -> str:
     best = closest(word, names)
     if best is not None:
         return f"did you mean `{best}`?"
-    return f"{otherwise} {', '.join(f'`{name}`' for name in names)}"
+    shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f"{otherwise} {shown}" + (f" and {more} more" if more > 0 else "")

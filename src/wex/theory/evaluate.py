@@ -96,7 +96,7 @@ class Floating:
 
     def constant(self, value: int | Fraction) -> int | float:
         """Return a whole number as it is, a real one rounded to the nearest float."""
-        return value if isinstance(value, int) else float(value)
+        return value if isinstance(value, int) else rounded(value)
 
     def whole(self, value: int) -> int:
         """Return a whole number that 64 bits hold."""
@@ -125,6 +125,14 @@ _BASIC: dict[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
 }
+
+
+def rounded(value: Fraction) -> float:
+    """Return the nearest float; beyond the largest one that is infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _divide(left: float, right: float) -> float:

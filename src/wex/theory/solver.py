@@ -7,12 +7,13 @@ such an atom may be true or false whatever the others are.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import z3
 
-from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
+from wex.theory.evaluate import EXACT, Event, Gram, Value, holds, rounded
 from wex.theory.terms import (
     Absolute,
     Always,
@@ -150,7 +151,9 @@ class Translation:
                 return z3.IntVal(value)
             case str():
                 return z3.IntVal(self.code(value))
-        return z3.RealVal(str(Fraction(float(value)) if self.floating else value))
+        nearest = rounded(value) if self.floating else 0.0
+        exact = value if math.isinf(nearest) or not self.floating else Fraction(nearest)
+        return z3.RealVal(str(exact))
 
     def code(self, text: str) -> int:
         """Return the number that stands for a text."""

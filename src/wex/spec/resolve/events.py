@@ -12,6 +12,7 @@ from wex.spec.numbers import check_index
 from wex.spec.resolve.expressions import Expressions
 from wex.spec.suggest import closest, did_you_mean
 from wex.spec.types import PREDICATE, Type
+from wex.spec.vocabulary import RESERVED
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
@@ -23,6 +24,9 @@ class Scope:
 
     fields: dict[str, Type | None] = field(default_factory=dict)
     lets: dict[str, Type | None] = field(default_factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields or name in self.lets
 
     def names(self) -> list[str]:
         """Return every name that is declared."""
@@ -45,8 +49,11 @@ class Events(Expressions):
 
     def unknown(self, node: tree.Node, name: str) -> None:
         """Note a name that is not declared."""
-        otherwise = "the names declared here are"
-        hint = did_you_mean(name, self.scope.names(), otherwise)
+        if self.problems.full:
+            return
+        hint = did_you_mean(name, self.scope.names(), "the names declared here are")
+        if name.lower() in RESERVED:
+            hint = f"did you mean `{name.lower()}`? (keywords are written small)"
         message = f"there is no field or let called `{name}`"
         self.problems.add("unknown-name", node, message, hint)
 
@@ -64,7 +71,7 @@ class Events(Expressions):
                 f"`{name}` is an aggregate, and there is no window to aggregate over here",
                 "aggregates stand in `measure`, one not inside another",
             )
-        elif name in self.scope.names():
+        elif name in self.scope:
             self.problems.add(
                 "wrong-sort",
                 node,
@@ -106,18 +113,20 @@ def in_order(lets: tuple[tree.Let, ...], problems: Problems) -> list[tree.Let]:
         }
         for name, let in by_name.items()
     }
-    while True:
-        try:
-            return [by_name[name] for name in TopologicalSorter(uses).static_order()]
-        except CycleError as error:
-            cycle: list[str] = error.args[1]
-            problems.add(
-                "let-cycle",
-                by_name[cycle[0]].name,
-                f"`{cycle[0]}` is defined by itself: {' uses '.join(reversed(cycle))}",
-                "define one of them without the others",
-            )
-            for name in cycle:
-                uses.pop(name, None)
-            for used in uses.values():
-                used.difference_update(cycle)
+    sorter = TopologicalSorter(uses)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        shown = " uses ".join(reversed(cycle[:6])) + (" …" if len(cycle) > 6 else "")
+        problems.add(
+            "let-cycle",
+            by_name[cycle[0]].name,
+            f"`{cycle[0]}` is defined by itself: {shown}",
+            "define one of them without the others",
+        )
+    order: list[tree.Let] = []
+    while ready := sorter.get_ready():  # a cycle blocks itself and what uses it
+        order.extend(by_name[name] for name in ready)
+        sorter.done(*ready)
+    return order

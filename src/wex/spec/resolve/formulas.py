@@ -54,7 +54,7 @@ def _check_call(node: tree.Call, bound: Bound, events: Events) -> None:
     """`up(begin)`: a predicate by name, at a position."""
     events.no_filter(node)
     name = node.name.text
-    if name not in events.scope.names():
+    if name not in events.scope:
         events.unknown(node.name, name)
     else:
         type_ = events.ref(tree.Ref(name, span=node.name.span))
@@ -104,7 +104,7 @@ def _check_position(node: tree.Expr, bound: Bound, events: Events) -> None:
 
 def _compares_values(operands: tuple[tree.Expr, ...], bound: Bound, events: Events) -> bool:
     return any(
-        isinstance(node, tree.Ref) and node.name in events.scope.names() and node.name not in bound
+        isinstance(node, tree.Ref) and node.name in events.scope and node.name not in bound
         for operand in operands
         for node in tree.walk(operand)
     )
@@ -137,7 +137,7 @@ def _check_set(name: tree.Name, bound: Bound, events: Events) -> None:
 
 def _note_not_formula(node: tree.Expr, bound: Bound, events: Events) -> None:
     hint = "formulas are made of `up(x)`, `[predicate](x)`, `x < y` and `x in X`"
-    if isinstance(node, tree.Ref) and node.name in events.scope.names():
+    if isinstance(node, tree.Ref) and node.name in events.scope:
         hint = f"say at which position: `{node}(begin)`"
         if node.offset:
             hint = f"say at which position: `{node.name}(begin - {-node.offset})`"

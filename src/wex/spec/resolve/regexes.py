@@ -45,8 +45,10 @@ def _misspelt(part: tree.Regex, events: Events, clauses: Sequence[str]) -> bool:
     if not isinstance(part, tree.Atom) or not isinstance(part.predicate, tree.Ref):
         return False
     name = part.predicate.name
+    if name in events.scope or events.problems.full:
+        return False
     clause = closest(name, clauses, ALIKE)
-    if clause is None or name in events.scope.names():
+    if clause is None:
         return False
     message = f"`{name}` is neither a clause nor a name that is declared"
     events.problems.add("unknown-clause", part, message, f"did you mean `{clause}`?")
