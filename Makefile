@@ -17,30 +17,30 @@ $(READY): requirements/dev.txt pyproject.toml
 	@PYTHON="$(PYTHON)" sh scripts/make-venv $(VENV)
 	@touch $@
 
-demo: setup  ## Parse, check and print the example specs
+demo: setup  ## Check the example specs and run them on real data
 	@$(BIN)/wex demo
 
 test: setup  ## Run every test, the docs and docstrings included
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
-lint: setup  ## Check style, types and the direction of imports
+lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-bench: setup  ## Print the benchmarks, as ratios
+bench: $(READY)  ## Print the benchmarks, as ratios
 	$(BIN)/python -m benchmarks
 
-docs: setup  ## Build the documentation into docs/_build/html
+docs: $(READY)  ## Build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-format: setup  ## Rewrite the code in the project's style
+format: $(READY)  ## Rewrite the code in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-pin: setup  ## Pin the requirements anew (downloads uv)
+pin: $(READY)  ## Pin the requirements anew (downloads uv)
 	$(BIN)/pip install -q uv
 	$(BIN)/uv pip compile -q -U pyproject.toml --group dev --extra spark --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.txt

@@ -105,3 +105,10 @@ pytest_collect_file = Sybil(
     setup=_enter_folder,
     teardown=_leave_folder,
 ).pytest()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the examples of one page together: each builds on those before it."""
+    for item in items:
+        if item.path.suffix == ".md":
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))

@@ -24,9 +24,9 @@ class WexError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        lines = [f"error[{self.code}]: {self.message}"]
+        lines = [f"error[{self.code}]: {clean(self.message)}"]
         if self.hint:
-            lines.append(f"  = help: {self.hint}")
+            lines.append(f"  = help: {clean(self.hint)}")
         return "\n".join(lines)
 
 
@@ -117,12 +117,12 @@ class Diagnostic:
         shown, caret = _excerpt(self.source_line, self.column - 1, self.width)
         return "\n".join(
             (
-                f"error[{self.code}]: {self.message}",
+                f"error[{self.code}]: {clean(self.message)}",
                 f"{margin}--> {self.source_name}:{self.line}:{self.column}",
                 f"{margin} |",
                 f"{number} | {shown}".rstrip(),
                 f"{margin} | {caret}",
-                f"{margin} = help: {self.hint}",
+                f"{margin} = help: {clean(self.hint)}",
             )
         )
 
@@ -157,6 +157,11 @@ def _excerpt(line: str, start: int, width: int) -> tuple[str, str]:
     left, right = "..." if first else "", "..." if last < len(line) else ""
     caret = " " * (len(left) + _cells(before)) + "^" * max(1, _cells(marked))
     return left + "".join(map(_visible, line[first:last])) + right, caret
+
+
+def clean(text: str) -> str:
+    """Return a message whose quoted names cannot move the cursor or hide what follows."""
+    return "".join(map(_visible, text))
 
 
 def _visible(char: str) -> str:

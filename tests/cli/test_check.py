@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -96,15 +98,53 @@ def test_odd_terminals_get_the_same_words() -> None:
     assert "\x1b" in run("check", "-", stdin=wrong, FORCE_COLOR="1").stderr.decode()
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    with subprocess.Popen(
-        ["/bin/sh", "-c", f"{WEX[0]} demo | head -n 1"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as done:
-        out, err = done.communicate(timeout=60)
-    assert out.startswith(b"arrhythmia")
-    assert err == b""
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("demo | head -n 1 > /dev/null", 0),
+        ("demo | true", 0),
+        ("check right.wex | true", 0),
+        ("check wrong.wex 2>&1 | true", 2),
+        ("check --json wrong.wex | true", 2),
+        ("check right.wex >&-", 0),
+        ("check right.wex 2>&-", 0),
+        ("check wrong.wex 2>&-", 2),
+        ("check - <&-", 2),
+        ("check right.wex > /dev/full", 3),
+        ("check missing.wex", 2),
+    ],
+)
+def test_output_without_a_reader(command: str, status: int, tmp_path: Path) -> None:
+    (tmp_path / "right.wex").write_text(RIGHT)
+    (tmp_path / "wrong.wex").write_text(WRONG)
+    line = f"{WEX[0]} {command}"
+    script = (
+        f"set -o pipefail; {line}" if "head" not in line else f"{line}; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_an_interrupt_is_status_130(tmp_path: Path) -> None:
+    pipe = tmp_path / "never"
+    os.mkfifo(pipe)  # reading it waits for ever
+    with subprocess.Popen([*WEX, "check", str(pipe)], stderr=subprocess.PIPE) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+
+
+def test_names_reach_the_terminal_as_they_are() -> None:
+    spec = "stream s (`:bug:` int, `\x1b[2J` int) window w match [`:bug:` > 1]"
+    said = run("check", "-", stdin=spec).stdout.decode()
+    assert ":bug: int" in said
+    assert "\x1b" not in said
 
 
 def test_the_demo_shows_every_example() -> None:

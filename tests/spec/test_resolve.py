@@ -105,3 +105,19 @@ def test_the_lookback_of_a_window(written: str, lookback: int) -> None:
     found = meaning(wex.parse(text))
     assert found.lookbacks == (lookback,)
     assert found.assume_lookbacks == (7,)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "let wk = 7 days let k = 'p' window w match [d > d[-1] + wk and e = k and d < d[-1] + (1 day + 1 day)]",
+        "let one = ok window w where one(begin) and is_first(begin) and [one](end)",
+        "let deep = " + "(" * 45 + "x" + " + 1)" * 45 + " window w match [deep > 1]",
+        "window w match [x > 5e-324 and x < 1.7976931348623157e308]",
+    ],
+)
+def test_what_expands_reads_back(written: str) -> None:
+    stream = "stream s (x real, ok bool, d date, e enum('p', 'q')) "
+    found = meaning(wex.parse(stream + written))
+    assert wex.parse(str(found.expanded)) == found.expanded
+    assert meaning(found.expanded).lookbacks == found.lookbacks

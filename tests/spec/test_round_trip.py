@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
+import wex
 from tests.strategies import trees
 from wex.spec import tree
 from wex.spec.parser import read
@@ -40,3 +41,12 @@ def test_regular_expressions_keep_their_brackets(regex: tree.Regex) -> None:
     )
     spec = tree.Spec(stream, assumes=(tree.Assume(regex),))
     assert read_back(spec) == spec
+
+
+def test_nested_brackets_print_in_linear_time() -> None:
+    """Each level once took twice as long as the one inside it."""
+    predicate, value = "a", "x"
+    for _ in range(40):
+        predicate, value = f"b and (a or ({predicate}))", f"({value} + 1) * 2"
+    text = f"stream s (a bool, b bool, x real) let p = {predicate} let v = {value}"
+    assert wex.parse(str(wex.parse(text))) == wex.parse(text)

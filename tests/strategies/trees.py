@@ -62,12 +62,6 @@ def _comparisons(draw: st.DrawFn, inner: st.SearchStrategy[tree.Expr]) -> tree.E
     return tree.Compare(operands, tuple(draw(ops) for _ in operands[1:]))
 
 
-def _holds(predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
-    if isinstance(predicate, tree.Ref) and not predicate.offset:
-        return tree.Call(tree.Name(predicate.name), (position,))
-    return tree.Holds(predicate, position)
-
-
 def _compound(inner: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Expr]:
     return st.one_of(
         st.builds(tree.Neg, inner),
@@ -89,7 +83,7 @@ def _compound(inner: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Exp
             inner,
             st.booleans(),
         ),
-        st.builds(_holds, inner, inner),
+        st.builds(tree.holds_at, inner, inner),
     )
 
 

@@ -9,6 +9,7 @@ from wex.spec import tree
 from wex.spec.numbers import check_index
 from wex.spec.problems import Problems
 from wex.spec.source import Source, Span
+from wex.spec.vocabulary import COMPARISONS
 
 Operand: TypeAlias = "Expr | Literal"
 Pattern: TypeAlias = "Regex | Expr"
@@ -41,6 +42,9 @@ class Expr:
     def __getitem__(self, index: int) -> Expr:
         node = self.node
         text = f"{node}[{index}]"
+        if not isinstance(index, int):
+            hint = f"write how many events to look back, as in {node}[-1]"
+            fail("lookback-not-constant", text, "an index is a whole number", hint)
         if not isinstance(node, tree.Ref | tree.IsFirst) or node.offset:
             fail("lookback-here", text, "only a name has an index", f"say w.prev({node}, {-index})")
         at = Span(len(str(node)) + 1, len(text) - 1)
@@ -53,10 +57,7 @@ class Expr:
 
     def __call__(self, position: Expr) -> Expr:
         """Return the formula that this predicate holds at a position."""
-        node = self.node
-        if isinstance(node, tree.Ref) and not node.offset:
-            return Expr(tree.Call(tree.Name(node.name), (position.node,)))
-        return Expr(tree.Holds(node, position.node))
+        return Expr(tree.holds_at(self.node, position.node))
 
     # --- Arithmetic and comparisons
 
@@ -124,6 +125,9 @@ class Expr:
     def _in(self, options: tuple[Operand | SetVariable, ...], *, negated: bool) -> Expr:
         if len(options) == 1 and isinstance(options[0], SetVariable):
             return Expr(tree.Member(self.node, tree.Name(options[0].name), negated))
+        if not options or any(isinstance(option, SetVariable) for option in options):
+            hint = "write x.is_in(1, 2) for values, x.is_in(X) for one set"
+            fail("wrong-sort", str(self.node), "`in` takes values, or one set", hint)
         values = tuple(node_of(option) for option in options if not isinstance(option, SetVariable))
         return Expr(tree.In(self.node, values, negated))
 
@@ -186,15 +190,17 @@ class Expr:
         if not isinstance(self.node, tree.Call):
             hint = "write w.avg(t.price).filter(t.price > 0)"
             fail("filter-here", str(self.node), "only an aggregate has a filter", hint)
-        return Expr(tree.Call(self.node.name, self.node.args, predicate.node))
+        known = [self.node.filter] if self.node.filter is not None else []
+        both = tree.flat(tree.And, [*known, node_of(predicate)])
+        return Expr(tree.Call(self.node.name, self.node.args, both))
 
 
 class Let(Expr):
     """A named predicate or value; give it to `spec` beside the windows that use it."""
 
-    def __init__(self, name: str, value: Expr) -> None:
+    def __init__(self, name: str, value: Operand) -> None:
         super().__init__(tree.Ref(name))
-        self.item = tree.Let(tree.Name(name), value.node)
+        self.item = tree.Let(tree.Name(name), node_of(value))
 
 
 class Regex:
@@ -263,15 +269,30 @@ class SetVariable:
 
 def node_of(value: Operand) -> tree.Expr:
     """Return the node of an expression or a constant."""
+    if isinstance(value, Regex):
+        hint = "a predicate belongs here; regular expressions stand in match and after"
+        fail("wrong-sort", repr(value), "this is a regular expression", hint)
     return value.node if isinstance(value, Expr) else constant(value)
 
 
 def regex_of(value: Pattern) -> tree.Regex:
     """Return the node of a regular expression; a predicate is one event that satisfies it."""
-    return value.node if isinstance(value, Regex) else tree.Atom(value.node)
+    if isinstance(value, Regex):
+        return value.node
+    if not isinstance(value, Expr):
+        hint = "write a predicate such as t.price > 3, or w.any"
+        fail("wrong-sort", repr(value), f"a {type(value).__name__} is no regular expression", hint)
+    return tree.Atom(value.node)
 
 
 def compare(*chain: Operand) -> Expr:
     """Return a comparison or a chain of them: `compare(0, "<", x, "<=", 9)`."""
-    ops = tuple(str(op) for op in chain[1::2])
+    ops = chain[1::2]
+    if (
+        len(chain) < 3
+        or len(chain) % 2 == 0
+        or not all(isinstance(op, str) and op in COMPARISONS for op in ops)
+    ):
+        hint = "alternate values and comparisons: w.compare(0, '<', x, '<=', 9)"
+        fail("wrong-sort", repr(chain), "this is no chain of comparisons", hint)
     return Expr(tree.Compare(tuple(map(node_of, chain[::2])), ops))  # type: ignore[arg-type]

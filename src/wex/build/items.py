@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from wex.build.constants import fail
@@ -15,8 +14,10 @@ from wex.spec.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import timedelta
 
-_ENUM = re.compile(r"enum\s*\((.*)\)\s*", re.DOTALL)
+_VALUE = r"'(?:[^']|'')*'"
+_ENUM = re.compile(rf"\s*enum\s*\(\s*({_VALUE}(?:\s*,\s*{_VALUE})*)\s*\)\s*", re.DOTALL)
 
 
 class _NoFieldError(SpecError, AttributeError):
@@ -51,6 +52,7 @@ class Stream:
 def stream(
     name: str,
     fields: Mapping[str, str] | None = None,
+    /,
     *,
     partition_by: str | Iterable[str] = (),
     order_by: str | Iterable[str] = (),
@@ -110,22 +112,27 @@ def window(
             tree.Pair(regex_of(first) if first is not None else None, regex_of(second))
             for first, second in all_pairs
         ),
-        where=where.node if where is not None else None,
-        until=tree.Until(until.node, or_end) if until is not None else None,
+        where=node_of(where) if where is not None else None,
+        until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
         within=_within(within),
-        keep=tree.Name(keep) if keep else None,
-        pad=pad,
+        keep=tree.Name(keep) if keep is not None else None,
+        pad=_flag(pad, "pad"),
         lookback=tree.Int(lookback) if lookback is not None else None,
         measures=tuple(
-            tree.Measure(value.node, tree.Name(each)) for each, value in (measures or {}).items()
+            tree.Measure(node_of(value), tree.Name(each))
+            for each, value in (measures or {}).items()
         ),
-        having=having.node if having is not None else None,
+        having=node_of(having) if having is not None else None,
     )
 
 
 def spec(about: Stream, *items: Let | tree.Assume | tree.Window) -> tree.Spec:
     """Return the spec, checked as if it had been read from text."""
     nodes = [item.item if isinstance(item, Let) else item for item in items]
+    for node in nodes:
+        if not isinstance(node, tree.Let | tree.Assume | tree.Window):
+            hint = "give the stream first, then lets, assumptions and windows, one after the other"
+            fail("wrong-sort", repr(node), f"a {type(node).__name__} is no item of a spec", hint)
     built = tree.Spec(
         about._node,  # noqa: SLF001
         tuple(node for node in nodes if isinstance(node, tree.Let)),
@@ -136,12 +143,18 @@ def spec(about: Stream, *items: Let | tree.Assume | tree.Window) -> tree.Spec:
 
 
 def _within(value: timedelta | tree.Within | Expr | None) -> tree.Within | None:
-    length = node_of(value) if isinstance(value, timedelta | Expr) else None
-    if isinstance(length, tree.Duration):
-        return tree.Within(length.amount, length.unit)
-    if length is not None or isinstance(value, Expr | timedelta):
-        hint = "write within=w.events(10), or a timedelta"
+    if value is None or isinstance(value, tree.Within):
+        return value
+    length = node_of(value)
+    if not isinstance(length, tree.Duration):
+        hint = 'write within=w.events(10), within=w.duration(5, "minutes"), or a timedelta'
         fail("wrong-sort", repr(value), "a window is within so many events or so long", hint)
+    return tree.Within(length.amount, length.unit)
+
+
+def _flag(value: bool, name: str) -> bool:
+    if not isinstance(value, bool):
+        fail("wrong-sort", repr(value), f"{name} is True or False", f"write {name}=True")
     return value
 
 
@@ -150,10 +163,8 @@ def _names(names: str | Iterable[str]) -> tuple[tree.Name, ...]:
 
 
 def _type(text: str) -> tree.FieldType:
-    found = _ENUM.fullmatch(text.strip())
+    found = _ENUM.fullmatch(text)
     if not found:
         return tree.FieldType(tree.Name(text))
-    values = re.findall(r"'((?:[^']|'')*)'", found[1])
-    return tree.FieldType(
-        tree.Name("enum"), tuple(tree.Text(value.replace("''", "'")) for value in values)
-    )
+    values = [value[1:-1].replace("''", "'") for value in re.findall(_VALUE, found[1])]
+    return tree.FieldType(tree.Name("enum"), tuple(map(tree.Text, values)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Literal
 
+from wex.build.constants import fail
 from wex.build.expressions import Expr, Let, Operand, Regex, SetVariable, node_of
 from wex.spec import tree
 
@@ -11,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from wex.build.constants import Literal
+    from wex.build.constants import Literal as Constant
 
 
-def let(name: str, value: Expr) -> Let:
+def let(name: str, value: Operand) -> Let:
     """Return a named predicate or value."""
     return Let(name, value)
 
 
-def literal(value: Literal) -> Expr:
+def literal(value: Constant) -> Expr:
     """Return a constant, where Python would not see that one is meant."""
     return Expr(node_of(value))
 
@@ -27,7 +29,13 @@ def literal(value: Literal) -> Expr:
 def duration(amount: float | Decimal, unit: str) -> Expr:
     """Return a length of time: `duration(30, "seconds")`."""
     number = node_of(amount)
-    assert isinstance(number, tree.Int | tree.Real)
+    if not isinstance(number, tree.Int | tree.Real):
+        fail(
+            "wrong-sort",
+            repr(amount),
+            "a duration is so many units",
+            'write w.duration(5, "minutes")',
+        )
     return Expr(tree.Duration(number, tree.Name(unit)))
 
 
@@ -54,24 +62,44 @@ def call(name: str, *args: Operand) -> Expr:
 
 def exists(name: str, body: Callable[[Expr], Expr]) -> Expr:
     """Return `exists name: body`; the body is given the position."""
-    return Expr(tree.Quantified("exists", tree.Name(name), body(Expr(tree.Ref(name))).node))
+    return _quantified("exists", name, lambda: body(Expr(tree.Ref(name))))
 
 
 def forall(name: str, body: Callable[[Expr], Expr]) -> Expr:
     """Return `forall name: body`; the body is given the position."""
-    return Expr(tree.Quantified("forall", tree.Name(name), body(Expr(tree.Ref(name))).node))
+    return _quantified("forall", name, lambda: body(Expr(tree.Ref(name))))
 
 
 def exists_set(name: str, body: Callable[[SetVariable], Expr]) -> Expr:
     """Return `exists set name: body`; the body is given the set."""
-    inner = body(SetVariable(name)).node
-    return Expr(tree.Quantified("exists", tree.Name(name), inner, of_set=True))
+    return _quantified("exists", name, lambda: body(SetVariable(name)), of_set=True)
 
 
 def forall_set(name: str, body: Callable[[SetVariable], Expr]) -> Expr:
     """Return `forall set name: body`; the body is given the set."""
-    inner = body(SetVariable(name)).node
-    return Expr(tree.Quantified("forall", tree.Name(name), inner, of_set=True))
+    return _quantified("forall", name, lambda: body(SetVariable(name)), of_set=True)
+
+
+_bound: ContextVar[tuple[str, ...]] = ContextVar("bound", default=())
+
+
+def _quantified(
+    quantifier: Literal["exists", "forall"],
+    name: str,
+    body: Callable[[], Expr],
+    *,
+    of_set: bool = False,
+) -> Expr:
+    """Return a quantifier; a name that is bound around it already would capture what is meant."""
+    if name in _bound.get():
+        hint = "give the inner variable another name"
+        fail("rebinding", name, f"`{name}` is bound around this already", hint)
+    token = _bound.set((*_bound.get(), name))
+    try:
+        inner = node_of(body())
+    finally:
+        _bound.reset(token)
+    return Expr(tree.Quantified(quantifier, tree.Name(name), inner, of_set))
 
 
 def _named(name: str) -> Callable[..., Expr]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from wex.cli.terminal import MISTAKE, as_json, out, print_json, read_spec
-from wex.errors import WexError
+from wex.cli import FINE, MISTAKE
+from wex.cli.terminal import as_json, out, print_json, read_spec
+from wex.errors import WexError, clean
 from wex.spec import Meaning, meaning
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("spec")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result for machines.")
-def check(spec: str, json_wanted: bool) -> None:
+def check(spec: str, json_wanted: bool) -> int:
     """Check the syntax and types of SPEC (a file, or - for standard input) and sum it up."""
     try:
         found = meaning(read_spec(spec))
@@ -26,11 +26,12 @@ def check(spec: str, json_wanted: bool) -> None:
         if not json_wanted:
             raise
         print_json({"spec": spec, "ok": False, **as_json(error)})
-        sys.exit(MISTAKE)
+        return MISTAKE
     if json_wanted:
         print_json({"spec": spec, "ok": True, **summary(found)})
     else:
-        out().print("\n".join([f"{spec}: fine", *describe(found)]), markup=False)
+        out().print("\n".join(map(clean, [f"{spec}: fine", *describe(found)])), markup=False)
+    return FINE
 
 
 def summary(found: Meaning) -> dict[str, object]:

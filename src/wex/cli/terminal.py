@@ -10,37 +10,33 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from wex import limits
 from wex.errors import SpecError, WexError
 from wex.spec import load, parse_bytes
 
 if TYPE_CHECKING:
     from wex.spec.tree import Spec
 
-FINE, FINDING, MISTAKE, ENGINE_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-
 STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
 
 
 def out() -> Console:
     """Return the console for results: colours only on a terminal, no wrapping elsewhere."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
 
 
 def read_spec(path: str) -> Spec:
     """Return the spec in a file, or on standard input for `-`."""
     if path == "-":
-        return parse_bytes(sys.stdin.buffer.read(), "<stdin>")
-    try:
-        return load(path)
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
-        hint = "give the path of a spec file, or - for standard input"
-        raise WexError("no-file", f"{path}: {reason}", hint) from error
+        if sys.stdin is None:
+            raise WexError("no-file", "standard input is closed", "give the path of a spec file")
+        return parse_bytes(sys.stdin.buffer.read(limits.current().spec_bytes + 1), "<stdin>")
+    return load(path)
 
 
 def fail(error: WexError) -> None:
     """Print an error to standard error, in colour on a terminal."""
-    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=True, emoji=False)
     for line in str(error).splitlines():
         text = Text(line)
         for mark, style in STYLES.items():

@@ -289,7 +289,8 @@ class Formula:
                 chosen = bound[name.text]
                 assert isinstance(chosen, frozenset)
                 return self.position(position, bound) in chosen
-            case tree.Holds(predicate, position):
+            case tree.Holds() | tree.Call():
+                predicate, position = tree.held(node)
                 at = self.position(position, bound)
                 return at in self.domain and self.definition.true_at(predicate, at)
         raise TypeError(node)

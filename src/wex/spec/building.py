@@ -140,7 +140,7 @@ class Building:
         return Clause("pad", span, True)
 
     def lookback(self, span: Span, count: tree.Int | tree.Real) -> Clause:
-        value = check_count(self.problems, count, MAX_LOOKBACK, "a lookback")
+        value = check_count(self.problems, count, MAX_LOOKBACK, "a lookback", "look back less far")
         return Clause("lookback", span, tree.Int(value, span=count.span))
 
     def measures(self, span: Span, *measures: tree.Measure) -> Clause:
@@ -323,16 +323,18 @@ class Building:
         return self.ref(span, name, check_index(self.problems, name.text, index))
 
     def call(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
-        return tree.Call(name, tuple(arg for arg in args if arg), span=span)
+        given = tuple(arg for arg in args if arg)
+        built_in = self.ref(span, name)
+        if isinstance(built_in, tree.IsFirst) and len(given) == 1:  # is_first(begin)
+            return tree.Holds(built_in, given[0], span=span)
+        return tree.Call(name, given, span=span)
 
     def filtered(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
         *values, condition = args
         return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
 
     def holds(self, span: Span, predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
-        if isinstance(predicate, tree.Ref) and not predicate.offset:  # `[up](x)` says `up(x)`
-            return tree.Call(tree.Name(predicate.name, span=predicate.span), (position,), span=span)
-        return tree.Holds(predicate, position, span=span)
+        return tree.holds_at(predicate, position, span)
 
     def mark(self, span: Span, word: Any) -> tree.Expr:
         return tree.Mark(word.value, span=span)

@@ -13,18 +13,21 @@ from wex.spec.vocabulary import (
     AFTER_WORD,
     ALIKE,
     BAD_CHARACTERS,
+    CLAUSE_WORDS,
     CLAUSES,
     CLOSES,
     COMPARISONS,
     EXPECTED,
-    INSIDE_BRACKETS,
     ITEMS,
+    LOOSELY_ALIKE,
     MARKS,
     OPENS,
     OPERATOR_WORDS,
+    OPERATORS,
     OTHER_OPERATORS,
     PREDICATE_WORDS,
     RESERVED,
+    WINDOW_CLAUSES,
 )
 
 if TYPE_CHECKING:
@@ -54,12 +57,14 @@ def declared_names(tokens: list[Token]) -> frozenset[str]:
     return frozenset(names)
 
 
-def explain_character(at: int, problems: Problems) -> Span:
-    """Note a character that begins no token; return what to pass over."""
+def explain_character(at: int, before: list[Token], problems: Problems) -> Span:
+    """Note a character that begins no token, behind some that do; return what to pass over."""
     source = problems.source
     char = source.text[at]
     if char in "'`":
-        opened = _long_quote(source.text, char, at)
+        # Probably the first one that runs over a line end was never meant to.
+        long = (token for token in before if token[0] == char and "\n" in token)
+        opened = next((span_of(token).start for token in long), at)
         problems.add(
             "quote",
             Span(opened, opened + 1),
@@ -81,22 +86,6 @@ def explain_character(at: int, problems: Problems) -> Span:
     return span
 
 
-def _long_quote(text: str, quote: str, at: int) -> int:
-    """Return where the open quote probably is: the last that runs over a line end, or this one."""
-    start = -1
-    found = at
-    for index, char in enumerate(text[:at]):
-        if char != quote:
-            continue
-        if start < 0:
-            start = index
-        else:
-            if "\n" in text[start:index]:
-                found = start
-            start = -1
-    return found
-
-
 @dataclass(frozen=True)
 class Place:
     """Where an item stops making sense: at a token, or at its end if there is none."""
@@ -114,7 +103,8 @@ def explain_token(place: Place, problems: Problems) -> None:
         _plain(place, problems)
 
 
-def _span(token: Token) -> Span:
+def span_of(token: Token) -> Span:
+    """Return where a token stands."""
     assert token.start_pos is not None
     assert token.end_pos is not None
     return Span(token.start_pos, token.end_pos)
@@ -125,10 +115,12 @@ def _misspelt_before(place: Place, problems: Problems) -> bool:
     kind = place.item[0].type
     if kind not in ("WINDOW", "ASSUME"):
         return False
-    depth = 0
+    depth, in_regex = 0, kind == "ASSUME"
     for token in place.seen[2 if kind == "WINDOW" else 1 :]:
         depth += (token in OPENS) - (token in CLOSES)
-        if token.type == "NAME" and not depth and token not in place.declared:
+        if token in WINDOW_CLAUSES:
+            in_regex = token in ("match", "after", "or")
+        if token.type == "NAME" and in_regex and not depth and token not in place.declared:
             word = closest(token, CLAUSES[kind], ALIKE)
             if word:
                 _note_misspelt(token, word, problems)
@@ -137,41 +129,49 @@ def _misspelt_before(place: Place, problems: Problems) -> bool:
 
 
 def _misspelt_here(place: Place, problems: Problems) -> bool:
-    """`windw trend`, `window trend mach up`, `MATCH up`."""
-    token = place.token
-    if token is None or token.type != "NAME":
-        return False
-    word = token.lower() if token.lower() in RESERVED else None
-    word = word or closest(token, CLAUSES.get(place.item[0].type, ITEMS), ALIKE)
-    if word:
-        _note_misspelt(token, word, problems)
-    return word is not None
+    """`windw trend`, `window trend mach up`, `MATCH up`, `x > 1 adn y > 2`."""
+    kind = place.item[0].type
+    inside = kind == "LET" or ("RSQB" in place.expected or "RPAR" in place.expected)
+    inside = inside and kind != "STREAM"
+    words = [*CLAUSES.get(kind, ITEMS), *(OPERATORS if inside else ())]
+    for token in (place.token, *place.seen[-1:]):  # `adn` may have been taken for a unit
+        if token is None or token.type != "NAME" or token in place.declared:
+            continue
+        word = token.lower() if token.lower() in RESERVED else closest(token, words, ALIKE)
+        if word is None and inside:
+            word = closest(token, OPERATORS, LOOSELY_ALIKE)
+        if word:
+            _note_misspelt(token, word, problems)
+            return True
+    return False
 
 
 def _note_misspelt(token: Token, word: str, problems: Problems) -> None:
     lower = " (keywords are written small)" if token.lower() == word else ""
     problems.add(
         "unknown-clause",
-        _span(token),
+        span_of(token),
         f"`{token}` is neither a clause nor a name that is declared",
         f"did you mean `{word}`?{lower}",
     )
 
 
 def _reserved_word(place: Place, problems: Problems) -> bool:
-    """`let match = …`, `order int`: only a name could stand here."""
+    """`let match = …`, `order int`, `[order > 1]`: only a name or a value could stand here."""
     token, names = place.token, {"NAME", "QUOTED", "BEGIN", "END", "SET"}
     only_names = "NAME" in place.expected <= names
-    in_value = bool(place.seen) and place.seen[-1] in COMPARISONS
-    if token is None or token not in RESERVED or not (only_names or in_value):
+    value = "NUMBER" in place.expected and "TRUE" in place.expected
+    regex = "ANY" in place.expected and place.seen[-1] in ("|", "&", "~", "(")
+    if token is None or token not in RESERVED or not (only_names or value or regex):
         return False
     if token.type == "ANY":
-        message = "`any` is a regular expression, and a `let` names a predicate or a value"
-        problems.add("wrong-sort", _span(token), message, "write regular expressions out")
+        message = "`any` is a regular expression, and a predicate or a value belongs here"
+        hint = "for one event whatever it is write `any` without brackets; a `let` cannot name it"
+        problems.add("wrong-sort", span_of(token), message, hint)
         return True
     problems.add(
         "reserved-word",
-        _span(token),
+        span_of(token),
         f"`{token}` is a reserved word",
         f"choose another name; a column that is called so is written `` `{token}` ``",
     )
@@ -185,9 +185,10 @@ def _empty_brackets(place: Place, problems: Problems) -> bool:
         return False
     problems.add(
         "empty-brackets",
-        Span(_span(before[0]).start, _span(token).end),
-        "these brackets hold no predicate",
-        "write `any` for one event whatever it is, `()` for none at all",
+        Span(span_of(before[0]).start, span_of(token).end),
+        "these brackets are empty",
+        "in a regular expression write `any` for one event whatever it is, `()` for none at all;"
+        " behind a name write how far to look back: `x[-1]`",
     )
     return True
 
@@ -204,18 +205,46 @@ def _brackets(place: Place, problems: Problems) -> bool:
     if token is not None and token in CLOSES and (not opened or opened[-1] != CLOSES[token]):
         what = f"closes nothing: `{opened[-1]}` is open" if opened else "closes nothing"
         hint = "remove it, or open it where it belongs"
-        problems.add("bracket", _span(token), f"`{token}` {what}", hint)
+        problems.add("bracket", span_of(token), f"`{token}` {what}", hint)
         return True
-    if opened and (token is None or token in RESERVED - INSIDE_BRACKETS):
+    if opened and (token is None or token in CLAUSE_WORDS):
         before = f" before `{token}`" if token is not None else ""
         problems.add(
             "bracket",
-            _span(opened[-1]),
+            span_of(opened[-1]),
             f"this `{opened[-1]}` is never closed",
             f"close it with `{OPENS[opened[-1]]}`{before}",
         )
         return True
     return False
+
+
+def _open_quote(place: Place, problems: Problems) -> bool:
+    """`'abc` on one line and `'x'` on the next: the first string runs into the second."""
+    for token in place.seen:
+        if token.type in ("STRING", "QUOTED") and "\n" in token:
+            start = span_of(token).start
+            hint = f"close it with {token[0]} on the same line"
+            problems.add("quote", Span(start, start + 1), "this is never closed on its line", hint)
+            return True
+    return False
+
+
+def _grammar_slip(place: Place, problems: Problems) -> bool:
+    """`0 < x between 1 and 2`, `(x + 1)[-1]`, `x not > 1`: each has a plain remedy."""
+    token, before = place.token, place.seen[-1] if place.seen else None
+    if token is None or before is None:
+        return False
+    hint = None
+    if token.type in ("BETWEEN", "IN") and "EQUAL" in place.expected:
+        hint = f"comparisons and `{token}` do not mix in one chain: join them with `and`"
+    elif token.type == "LSQB" and before in CLOSES:
+        hint = "only a name has an index: give the expression a name with `let`, or use `prev`"
+    elif before.type == "NOT" and token in COMPARISONS:
+        hint = f"`not` stands before the whole comparison: `not x {token} 1`"
+    if hint:
+        problems.add("syntax", span_of(token), f"`{token}` cannot stand here", hint)
+    return hint is not None
 
 
 def _foreign_operator(place: Place, problems: Problems) -> bool:
@@ -224,7 +253,7 @@ def _foreign_operator(place: Place, problems: Problems) -> bool:
     if token is None:
         return False
     hint = OPERATOR_WORDS.get(token.lower()) if token.type == "NAME" else None
-    span, text = _span(token), problems.source.text
+    span, text = span_of(token), problems.source.text
     for start in (span.start - 1, span.start):  # of an operator of two characters
         if text[max(0, start) : start + 2] in OTHER_OPERATORS:
             hint, span = OTHER_OPERATORS[text[start : start + 2]], Span(start, start + 2)
@@ -242,7 +271,7 @@ def _bare_predicate(place: Place, problems: Problems) -> bool:
         return False
     problems.add(
         "syntax",
-        _span(token),
+        span_of(token),
         f"`{token}` belongs into a predicate, and a regular expression is read here",
         "put the predicate into brackets: `[price > 3]`, `[not up]`",
     )
@@ -252,11 +281,13 @@ def _bare_predicate(place: Place, problems: Problems) -> bool:
 # The readings of a mistake, the likeliest first.
 EXPLANATIONS = (
     _misspelt_before,
+    _open_quote,
+    _grammar_slip,
+    _foreign_operator,
     _misspelt_here,
     _reserved_word,
     _empty_brackets,
     _brackets,
-    _foreign_operator,
     _bare_predicate,
 )
 
@@ -264,9 +295,9 @@ EXPLANATIONS = (
 def _plain(place: Place, problems: Problems) -> None:
     """Say what was found and what could have stood there."""
     if place.token is not None:
-        span, found = _span(place.token), f"`{place.token}` cannot stand here"
+        span, found = span_of(place.token), f"`{place.token}` cannot stand here"
     else:
-        end = _span(place.item[-1]).end
+        end = span_of(place.item[-1]).end
         span, found = Span(end, end + 1), "something is missing here"
     problems.add("syntax", span, found, _wanted(place))
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 MAX_COUNT = 1_000_000  # of a repetition: an automaton has a state for each
 MAX_LOOKBACK = 10_000  # events that the engine keeps for every stream
 MAX_DIGITS = 400  # more than any float64 needs
-MAX_EXPONENT = 308  # of a float64
+MAX_EVENTS = 1_000_000_000  # of `within`
 
 
 def read_number(problems: Problems, text: str, span: Span) -> tree.Int | tree.Real:
     """Return a number; note one that no 64 bits can hold."""
     value = Decimal(text) if len(text) <= MAX_DIGITS else Decimal("Infinity")
-    small = bool(value) and value.adjusted() < -MAX_EXPONENT
-    if not value.is_finite() or small or math.isinf(float(value)):
+    nearest = float(value)
+    if math.isinf(nearest) or (value and not nearest):
         problems.add(
             "number-out-of-range",
             span,
@@ -33,18 +33,25 @@ def read_number(problems: Problems, text: str, span: Span) -> tree.Int | tree.Re
     return tree.Int(int(value), span=span) if text.isdigit() else tree.Real(value, span=span)
 
 
-def check_count(problems: Problems, number: tree.Int | tree.Real, most: int, what: str) -> int:
+def check_count(
+    problems: Problems,
+    number: tree.Int | tree.Real,
+    most: int,
+    what: str,
+    hint: str = "for long windows say how long at most instead: `any+ within N events`",
+) -> int:
     """Return a count; note one that is not whole, or over the most that is possible."""
     if not isinstance(number, tree.Int):
         message = f"{what} is a whole number"
-        problems.add("count-not-whole", number, message, "write it without a point")
+        plain = "write it in digits alone, such as `100`"
+        problems.add("count-not-whole", number, message, plain)
         return 0
     if number.value > most:
         problems.add(
             "count-too-large",
             number,
             f"{what} of {number.value:,} is over the most that is possible, {most:,}",
-            "for long windows say how long at most instead: `any+ within N events`",
+            hint,
         )
         return most
     return number.value

@@ -17,6 +17,7 @@ from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput
 from wex.spec import mistakes, tree
 from wex.spec.building import Building
 from wex.spec.source import Source, Span
+from wex.spec.vocabulary import CLOSES, OPENS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
 ITEM_WORDS = ("STREAM", "LET", "ASSUME", "WINDOW")
-MAX_DEPTH = 100  # of nested expressions: tree walkers are recursive, and nobody reads more
 MOST_BAD_CHARACTERS = 10
 
 
@@ -62,14 +62,17 @@ def read(source: Source, problems: Problems) -> Draft:
     declared = mistakes.declared_names(tokens)
     items: list[tree.Item] = []
     broken: set[str] = set()
+    stream_found = True
     for chunk in _chunks(tokens):
         item = _read_item(chunk, declared, problems)
         if item is not None:
             items.append(item)
-        elif chunk[0].type == "STREAM":
-            return Draft(None, frozenset())  # without the stream every name would be unknown
+        elif chunk[0].type not in ("LET", "ASSUME", "WINDOW"):
+            stream_found = False  # this was it, or was meant to be
         elif chunk[0].type == "LET" and len(chunk) > 1:
             broken.add(mistakes.name_of(chunk[1]))
+    if not stream_found and not _of(tree.Stream, items):
+        return Draft(None, frozenset())  # without the stream every name would be unknown
     return Draft(_assemble(items, source, problems), frozenset(broken))
 
 
@@ -81,7 +84,8 @@ def _tokens(source: Source, problems: Problems) -> list[Token]:
             return list(grammar().lex(text))
         except UnexpectedCharacters as error:
             assert error.pos_in_stream is not None
-            bad = mistakes.explain_character(error.pos_in_stream, problems)
+            at = error.pos_in_stream
+            bad = mistakes.explain_character(at, list(grammar().lex(text[:at])), problems)
             if len(problems.found) >= MOST_BAD_CHARACTERS:
                 return []
             text = text[: bad.start] + " " * (bad.end - bad.start) + text[bad.end :]
@@ -113,24 +117,26 @@ def _read_item(
         mistakes.explain_token(place, problems)
         return None
     item = Building(problems).build(recognised)
-    deep = _too_deep(item)
+    deep = tree.deeper_than(tree.MAX_DEPTH, item) or _deep_bracket(chunk)
     if deep is not None:
         problems.add(
             "too-deep",
             deep,
-            f"expressions are nested more than {MAX_DEPTH} levels deep here",
-            "name inner parts with `let`, or write long sums as several lets",
+            f"expressions are nested more than {tree.MAX_DEPTH} levels deep here",
+            "take brackets away, or name inner parts with `let`",
         )
         return None
     return item
 
 
-def _too_deep(item: tree.Node) -> tree.Node | None:
-    """Return a node that lies deeper than walkers go, if there is one."""
-    level: list[tree.Node] = [item]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in node.children()]
-    return level[0] if level else None
+def _deep_bracket(chunk: list[Token]) -> Span | None:
+    """Return where brackets are nested too deeply, be they needed or not."""
+    depth = 0
+    for token in chunk:
+        depth += (token in OPENS) - (token in CLOSES)
+        if depth > tree.MAX_DEPTH:
+            return mistakes.span_of(token)
+    return None
 
 
 def _assemble(items: list[tree.Item], source: Source, problems: Problems) -> tree.Spec | None:

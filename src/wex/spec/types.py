@@ -78,7 +78,7 @@ def read_moment(type_: str, text: str) -> datetime | date | None:
     >>> read_moment("date", "2026-02-30") is None
     True
     """
-    _, _, fraction = text.partition(".")
+    _, _, fraction = text.replace(",", ".").partition(".")
     digits = len(fraction) - len(fraction.lstrip("0123456789"))
     if digits > 6:
         return None  # datetime would silently cut it to microseconds

@@ -57,18 +57,20 @@ WINDOW_CLAUSES = [
     "or",
 ]
 CLAUSES = {
-    "STREAM": ("partition", "order", "by", "nulls"),
+    "STREAM": ("partition", "order", "by", "nulls", *ITEMS),
     "LET": ITEMS,
     "ASSUME": ("unchecked", *ITEMS),
     "WINDOW": (*WINDOW_CLAUSES, *ITEMS),
 }
 ALIKE = 0.75  # how much a word must look like a keyword to be taken for it
+LOOSELY_ALIKE = 0.6  # where hardly anything else can be meant
 
 OPENS = {"(": ")", "[": "]", "{": "}"}
 CLOSES = {close: open_ for open_, close in OPENS.items()}
 COMPARISONS = frozenset(("=", "!=", "<", "<=", ">", ">="))
 PREDICATE_WORDS = COMPARISONS | {"-", "/", "not", "and", "in", "between", "true", "false"}
-INSIDE_BRACKETS = frozenset(("and", "or", "not", "in", "between"))
+OPERATORS = ("and", "or", "not", "in", "between", "implies", "iff", "exists", "forall", "filter")
+CLAUSE_WORDS = RESERVED.difference(OPERATORS, ("any", "true", "false"))
 
 BAD_CHARACTERS = {
     '"': "strings stand in single quotes, 'like this'; names with odd characters in `backticks`",
@@ -105,13 +107,15 @@ OPERATOR_WORDS = {
 EXPECTED = (
     ({"ANY", "TILDE"}, "a regular expression"),
     ({"TRUE", "NUMBER"}, "an expression"),
+    ({"AS"}, "`as` and a name for the measure"),
+    ({"EQUAL", "LESSTHAN"}, "an operator such as `+`, `<`, `and`, or what closes the expression"),
     ({"MATCH", "KEEP"}, "a clause such as `match`, `keep` or `measure`"),
     ({"MATCH"}, "`match`"),
     ({"STREAM", "LET"}, "`stream`, `let`, `assume` or `window`"),
+    ({"AND", "OR"}, "`and`, `or`, or what closes the expression"),
     ({"NAME"}, "a name"),
     ({"NUMBER"}, "a number"),
     ({"STRING"}, "a string in single quotes"),
-    ({"AS"}, "`as` and a name for the measure"),
     ({"BY"}, "`by`"),
     ({"COLON"}, "`:`"),
     ({"EQUAL"}, "`=`"),

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def predicates(node: tree.Node) -> list[tree.Expr]:
     """Return the predicates that decide about windows below a node, in the order of the text."""
-    found: list[tree.Expr] = []
-    for each in tree.walk(node):
-        match each:
-            case tree.Atom(predicate) | tree.Holds(predicate) | tree.Until(predicate):
-                found.append(predicate)
-    return list(reversed(found))
+    match node:
+        case tree.Atom(predicate) | tree.Until(predicate):
+            return [predicate]
+        case tree.Holds() | tree.Call():
+            return [tree.held(node)[0]]
+    return [each for child in node.children() for each in predicates(child)]
 
 
 class Reading:

@@ -12,7 +12,7 @@ from wex.spec.numbers import check_index
 from wex.spec.resolve.expressions import Expressions
 from wex.spec.suggest import closest, did_you_mean
 from wex.spec.types import PREDICATE, Type
-from wex.spec.vocabulary import RESERVED
+from wex.spec.vocabulary import ALIKE, RESERVED
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
@@ -24,6 +24,7 @@ class Scope:
 
     fields: dict[str, Type | None] = field(default_factory=dict)
     lets: dict[str, Type | None] = field(default_factory=dict)
+    values: dict[str, tree.Expr] = field(default_factory=dict)  # of the lets
 
     def __contains__(self, name: str) -> bool:
         return name in self.fields or name in self.lets
@@ -46,6 +47,11 @@ class Events(Expressions):
                 return names[node.name]
         self.unknown(node, node.name)
         return None
+
+    def constant(self, node: tree.Expr) -> tree.Expr:
+        while isinstance(node, tree.Ref) and node.name in self.scope.values:
+            node = self.scope.values[node.name]
+        return node
 
     def unknown(self, node: tree.Node, name: str) -> None:
         """Note a name that is not declared."""
@@ -98,7 +104,7 @@ class Events(Expressions):
 
 def aggregate_hint(name: str) -> str:
     """Return a hint for an aggregate that does not exist."""
-    meant = SYNONYMS.get(name.lower()) or closest(name, AGGREGATES)
+    meant = SYNONYMS.get(name.lower()) or closest(name, AGGREGATES, ALIKE)
     return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"
 
 

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.spec.numbers import MAX_LOOKBACK
 from wex.spec.resolve.events import in_order
+from wex.spec.tree import MAX_DEPTH, deeper_than
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
 MAX_TERMS = 100_000  # that a let may stand for: lets of lets grow exponentially
-MAX_DEPTH = 100  # that lets of lets may reach
 
 Lets = dict[str, tree.Expr]
 
@@ -39,29 +40,54 @@ def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
             )
             return spec
         lets[let.name.text] = expand_expr(let.value, lets)
-    items: list[tree.Assume | tree.Window] = [*spec.assumes, *spec.windows]
-    if any(_item_too_large(item, sizes, problems) for item in items):
+    if _too_large(spec, sizes, problems):
         return spec
-    return replace(
+    expanded = replace(
         spec,
         lets=(),
         assumes=tuple(replace(each, regex=_regex(each.regex, lets)) for each in spec.assumes),
         windows=tuple(_window(each, lets) for each in spec.windows),
         source=None,
     )
+    _check_reach(expanded, problems)
+    return expanded
 
 
-def _item_too_large(
-    item: tree.Assume | tree.Window, sizes: Mapping[str, tuple[int, int]], problems: Problems
-) -> bool:
-    terms, depth = _size(item, sizes)
-    too_large = terms > MAX_TERMS or depth > 2 * MAX_DEPTH
-    if too_large:
-        where = item.name if isinstance(item, tree.Window) else item
-        message = f"with the lets it uses, this grows to {terms:,} terms, {depth} levels deep"
-        hint = f"items have at most {MAX_TERMS:,} terms; use fewer lets of lets"
-        problems.add("too-large", where, message, hint)
-    return too_large
+def _too_large(spec: tree.Spec, sizes: Mapping[str, tuple[int, int]], problems: Problems) -> bool:
+    """Note the item with which a spec grows too large, before it does."""
+    total = 0
+    items: list[tree.Assume | tree.Window] = [*spec.assumes, *spec.windows]
+    for item in items:
+        terms, depth = _size(item, sizes)
+        total += terms
+        if total > MAX_TERMS or depth > 2 * MAX_DEPTH:
+            message = f"with the lets it uses, the spec grows to {total:,} terms here"
+            hint = f"a spec has at most {MAX_TERMS:,} terms; use fewer lets of lets"
+            problems.add("too-large", _place(item), message, hint)
+            return True
+    return False
+
+
+def _check_reach(spec: tree.Spec, problems: Problems) -> None:
+    """Note items that reach too deep or too far back once lets are put in."""
+    items: list[tree.Assume | tree.Window] = [*spec.assumes, *spec.windows]
+    for item in items:
+        if deeper_than(MAX_DEPTH, item):
+            message = f"with the lets it uses, this is nested more than {MAX_DEPTH} levels deep"
+            hint = "use simpler lets"
+            problems.add("too-large", _place(item), message, hint)
+        far = max(
+            (-n.offset for n in tree.walk(item) if isinstance(n, tree.Ref | tree.IsFirst)),
+            default=0,
+        )
+        if far > MAX_LOOKBACK:
+            message = f"with the lets it uses, this looks back {far:,} events"
+            hint = f"a lookback is at most {MAX_LOOKBACK:,}"
+            problems.add("count-too-large", _place(item), message, hint)
+
+
+def _place(item: tree.Assume | tree.Window) -> tree.Node:
+    return item.name if isinstance(item, tree.Window) else item
 
 
 def _size(node: tree.Node, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
@@ -132,11 +158,11 @@ def _formula(node: tree.Expr, lets: Lets) -> tree.Expr:
             return replace(node, operand=_formula(operand, lets))
         case tree.Quantified(_, _, body):
             return replace(node, body=_formula(body, lets))
-        case tree.Holds(predicate):
-            return replace(node, predicate=expand_expr(predicate, lets))
+        case tree.Holds(predicate, position):
+            return tree.holds_at(expand_expr(predicate, lets), position, node.span)
         case tree.Call(name, (position,)):
             predicate = expand_expr(tree.Ref(name.text, span=name.span), lets)
-            return tree.Holds(predicate, position, span=node.span)
+            return tree.holds_at(predicate, position, node.span)
         case tree.Compare(operands, ops) if len(ops) > 1:
             return _chain(operands, ops, node)
         case tree.Member(position, name, True):
@@ -158,7 +184,8 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
     match node:
         case tree.Ref(name, offset):
             if name in lets:
-                return expand_expr(lets[name], {}, offset + shift)
+                whole = lets[name]
+                return expand_expr(whole, {}, offset + shift) if offset + shift else whole
             return replace(node, offset=offset + shift) if shift else node
         case tree.IsFirst(offset):
             return replace(node, offset=offset + shift)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.spec.suggest import did_you_mean
+from wex.spec.suggest import closest, did_you_mean
 from wex.spec.types import (
     BOOL,
     DATE,
@@ -29,11 +29,13 @@ from wex.spec.types import (
     microseconds,
     read_moment,
 )
+from wex.spec.vocabulary import ALIKE
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
 WORDS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+CALENDAR = ("month", "months", "quarter", "quarters", "year", "years")
 INT64 = range(-(2**63), 2**63)
 
 
@@ -54,6 +56,10 @@ class Expressions(ABC):
     @abstractmethod
     def is_first(self, node: tree.IsFirst) -> Type | None:
         """Return the type of `is_first`, where there is an event to ask it of."""
+
+    def constant(self, node: tree.Expr) -> tree.Expr:
+        """Return what a name stands for if that is all there is to it; any other node as it is."""
+        return node
 
     def value(self, node: tree.Expr) -> Type | None:
         """Return the type of an expression that has to be a value."""
@@ -144,10 +150,11 @@ class Expressions(ABC):
         """Check a unit of time."""
         if name.text in UNITS:
             return True
-        plural = [unit for unit in UNITS if unit.endswith("s")]
-        hint = did_you_mean(name.text, UNITS, "the units are")
-        if "did you mean" not in hint:
-            hint = f"the units are {', '.join(plural)}, also singular"
+        best = closest(name.text, UNITS, ALIKE)
+        plural = ", ".join(unit for unit in UNITS if unit.endswith("s"))
+        hint = f"did you mean `{best}`?" if best else f"the units are {plural}, also singular"
+        if name.text.lower() in CALENDAR:
+            hint = f"a {name.text.lower().rstrip('s')} has no fixed length: say how many days"
         message = f"there is no unit of time called `{name.text}`"
         self.problems.add("unknown-option", name, message, hint)
         return False
@@ -209,23 +216,37 @@ class Expressions(ABC):
             )
         elif DATE in (left, right) and result == DATE:
             return self._date_shift(node)
-        elif (
-            node.op == "/" and isinstance(node.right, tree.Int | tree.Real) and not node.right.value
-        ):
-            self.problems.add(
-                "wrong-type", node.right, "this divides by zero", "divide by something else"
-            )
+        elif node.op == "/" and self._is_zero(self.constant(node.right)):
+            hint = "divide by something else"
+            self.problems.add("wrong-type", node.right, "this divides by zero", hint)
             return None
         return result
 
+    def _is_zero(self, node: tree.Expr) -> bool:
+        amount = node.amount if isinstance(node, tree.Duration) else node
+        return isinstance(amount, tree.Int | tree.Real) and not amount.value
+
     def _date_shift(self, node: tree.Binary) -> Type | None:
-        shift = node.left if isinstance(node.left, tree.Duration) else node.right
-        if isinstance(shift, tree.Duration):
-            length = microseconds(shift.amount, shift.unit.text)
-            if length is not None and length % UNITS["day"] == 0:
-                return DATE
-        hint = "use whole days, as in `day + 7 days`, or a timestamp"
+        lengths = [self._length(side) for side in (node.left, node.right)]
+        if any(each is not None and each % UNITS["day"] == 0 for each in lengths):
+            return DATE
+        hint = "add a constant number of days, as in `day + 7 days`, or use a timestamp"
         self.problems.add("wrong-type", node, "a date moves by whole days only", hint)
+        return None
+
+    def _length(self, node: tree.Expr) -> int | None:
+        """Return a constant duration in microseconds."""
+        match self.constant(node):
+            case tree.Duration(amount, unit):
+                return microseconds(amount, unit.text) if unit.text in UNITS else None
+            case tree.Neg(value):
+                inner = self._length(value)
+                return None if inner is None else -inner
+            case tree.Binary("+" | "-" as op, left, right):
+                one, two = self._length(left), self._length(right)
+                if one is None or two is None:
+                    return None
+                return one + two if op == "+" else one - two
         return None
 
     def arity(self, node: tree.Call, takes: tuple[int, ...]) -> bool:
@@ -288,15 +309,19 @@ class Expressions(ABC):
     ) -> bool:
         """Check an enum against a string constant; tell whether that is what stood there."""
         pairs = ((left, nodes[1]), (right, nodes[0]))
-        enum, constant = next(
+        enum, other = next(
             ((type_, node) for type_, node in pairs if type_.values), (None, nodes[0])
         )
-        if enum is None or not isinstance(constant, tree.Text) or ordered:
+        constant = self.constant(other)
+        if enum is None or not isinstance(constant, tree.Text):
             return False
-        if constant.value not in enum.values:
+        if ordered:
+            hint = "compare them with `=`, `!=` or `in`"
+            self.problems.add("wrong-type", other, "enums have no order", hint)
+        elif constant.value not in enum.values:
             self.problems.add(
                 "unknown-option",
-                constant,
+                other,
                 f"{enum} has no value '{constant.value}'",
                 did_you_mean(constant.value, enum.values, "its values are"),
             )

@@ -35,7 +35,7 @@ def check_formula(node: tree.Expr, bound: Bound, events: Events) -> None:
         case tree.Call():
             _check_call(node, bound, events)
         case tree.Compare(operands):
-            if _compares_values(operands, bound, events):
+            if not _names_positions(operands, bound) and _compares_values(operands, bound, events):
                 message = "this compares values of an event, and a formula has to say of which"
                 events.problems.add("wrong-sort", node, message, f"`[{node}](begin)`")
                 return
@@ -99,6 +99,14 @@ def _check_position(node: tree.Expr, bound: Bound, events: Events) -> None:
         node,
         f"`{node}` is not a position",
         "positions are `begin`, `end`, bound variables, and these plus or minus a number: `x + 1`",
+    )
+
+
+def _names_positions(operands: tuple[tree.Expr, ...], bound: Bound) -> bool:
+    return any(
+        isinstance(node, tree.Mark) or (isinstance(node, tree.Ref) and node.name in bound)
+        for operand in operands
+        for node in tree.walk(operand)
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.spec.numbers import MAX_EVENTS, check_count
 from wex.spec.resolve.events import Events, Scope, in_order
 from wex.spec.resolve.formulas import check_formula
 from wex.spec.resolve.measures import Having, Measures
@@ -94,6 +95,7 @@ def check_lets(lets: tuple[tree.Let, ...], scope: Scope, problems: Problems) -> 
     scope.lets.update((let.name.text, None) for let in lets)
     for let in in_order(lets, problems):
         scope.lets[let.name.text] = events.infer(let.value)
+        scope.values[let.name.text] = let.value
 
 
 def check_assume(assume: tree.Assume, scope: Scope, problems: Problems) -> None:
@@ -145,7 +147,10 @@ def _check_shape(window: tree.Window, problems: Problems) -> None:
 def _check_within(within: tree.Within, stream: tree.Stream, events: Events) -> None:
     problems = events.problems
     if within.unit.text in EVENTS:
-        if not isinstance(within.amount, tree.Int) or within.amount.value < 1:
+        if (
+            check_count(problems, within.amount, MAX_EVENTS, "a number of events", "leave it out")
+            < 1
+        ):
             hint = "write a whole number from 1 on"
             problems.add("count-not-whole", within.amount, "a window has 1 event or more", hint)
         return

@@ -8,7 +8,7 @@ from wex.spec.aggregates import AGGREGATES
 from wex.spec.resolve.events import Events, aggregate_hint
 from wex.spec.resolve.expressions import Expressions
 from wex.spec.suggest import did_you_mean
-from wex.spec.types import PREDICATE, Type
+from wex.spec.types import NUMBERS, PREDICATE, Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,13 +38,15 @@ class Measures(Expressions):
         return None
 
     def ref(self, node: tree.Ref) -> Type | None:
-        if self.events.ref(node) is not None:
-            self.problems.add(
-                "field-outside-aggregate",
-                node,
-                f"a window has many values of `{node}`",
-                f"say which: `last({node})`, `max({node})`, `avg({node})`",
-            )
+        type_ = self.events.ref(node)
+        if type_ is not None:
+            hint = f"say which: `first({node})`, `last({node})`"
+            if type_ in NUMBERS:
+                hint = f"say which: `last({node})`, `max({node})`, `avg({node})`"
+            elif type_ == PREDICATE:
+                hint = f"say how often, or whether: `count_if({node})`, `some({node})`, `every({node})`"
+            message = f"a window has many values of `{node}`"
+            self.problems.add("field-outside-aggregate", node, message, hint)
         return None
 
     def is_first(self, node: tree.IsFirst) -> Type | None:

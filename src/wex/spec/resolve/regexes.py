@@ -30,14 +30,18 @@ def check_regex(regex: tree.Regex, events: Events, clauses: Sequence[str]) -> No
 
 
 def _check_concat(parts: Sequence[tree.Regex], events: Events, clauses: Sequence[str]) -> None:
-    for before, part in zip([None, *parts], parts, strict=False):
-        if isinstance(part, tree.Atom) and isinstance(part.predicate, tree.Int):
-            if isinstance(before, tree.Atom) and isinstance(before.predicate, tree.Ref):
-                _note_index(before, part, part.predicate.value, events)
-                continue
+    skipped: tree.Regex | None = None
+    for part, behind in zip(parts, [*parts[1:], None], strict=True):
+        named = part.predicate if isinstance(part, tree.Atom) else None
+        index = behind.predicate if isinstance(behind, tree.Atom) else None
+        if isinstance(named, tree.Ref) and not named.offset and isinstance(index, tree.Int):
+            assert behind is not None
+            _note_index(named, behind, index.value, events)
+            skipped = behind
         elif _misspelt(part, events, clauses):
             return  # what follows would have belonged to that clause
-        check_regex(part, events, clauses)
+        elif part is not skipped:
+            check_regex(part, events, clauses)
 
 
 def _misspelt(part: tree.Regex, events: Events, clauses: Sequence[str]) -> bool:
@@ -55,12 +59,14 @@ def _misspelt(part: tree.Regex, events: Events, clauses: Sequence[str]) -> bool:
     return True
 
 
-def _note_index(name: tree.Regex, index: tree.Regex, offset: int, events: Events) -> None:
+def _note_index(name: tree.Ref, index: tree.Regex, offset: int, events: Events) -> None:
+    looked = tree.Ref(name.name, min(offset, -1))
+    whole = f"[{looked}]" if events.ref(looked) in (BOOL, PREDICATE) else f"[{looked} > …]"
     events.problems.add(
         "lookback-here",
         index,
         "in a regular expression brackets hold a predicate, not an index",
-        f"to look back put the whole into brackets: `[{name}[{min(offset, -1)}]]`",
+        f"to look back put the whole into brackets: `{whole}`",
     )
 
 

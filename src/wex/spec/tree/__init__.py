@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from wex.spec.source import Span
 
 __all__ = [
+    "MAX_DEPTH",
     "And",
     "Anything",
     "Assume",
@@ -116,9 +117,37 @@ __all__ = [
     "Until",
     "Window",
     "Within",
+    "deeper_than",
     "flat",
+    "held",
+    "holds_at",
     "walk",
 ]
+
+
+MAX_DEPTH = 100  # of nested expressions: tree walkers are recursive, and nobody reads more
+
+
+def deeper_than(levels: int, node: Node) -> Node | None:
+    """Return a node that lies deeper than so many levels, if there is one; without recursion."""
+    level = [node]
+    for _ in range(levels):
+        level = [child for each in level for child in each.children()]
+    return level[0] if level else None
+
+
+def holds_at(predicate: Expr, position: Expr, span: Span | None = None) -> Expr:
+    """Return the formula that a predicate holds at a position: `up(x)` for a name, else `[p](x)`."""
+    if isinstance(predicate, Ref) and not predicate.offset:
+        return Call(Name(predicate.name, span=predicate.span), (position,), span=span)
+    return Holds(predicate, position, span=span)
+
+
+def held(node: Holds | Call) -> tuple[Expr, Expr]:
+    """Return the predicate and the position of a formula that `holds_at` made."""
+    if isinstance(node, Holds):
+        return node.predicate, node.position
+    return Ref(node.name.text, span=node.name.span), node.args[0]
 
 
 @overload
