@@ -12,8 +12,6 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
 
-from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput
-
 from wex.spec import mistakes, tree
 from wex.spec.building import Building
 from wex.spec.source import Source, Span
@@ -22,6 +20,7 @@ from wex.spec.vocabulary import CLOSES, OPENS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lark import Lark, Token
     from lark.parsers.lalr_interactive_parser import InteractiveParser
 
     from wex.spec.problems import Problems
@@ -41,6 +40,8 @@ class Draft:
 @cache
 def grammar() -> Lark:
     """Return the parser generated from grammar.lark."""
+    from lark import Lark  # noqa: PLC0415  (loaded when something is parsed, not by workers)
+
     text = resources.files("wex.spec").joinpath("grammar.lark").read_text("utf-8")
     return Lark(text, start="item", parser="lalr", lexer="basic", propagate_positions=True)
 
@@ -78,6 +79,8 @@ def read(source: Source, problems: Problems) -> Draft:
 
 def _tokens(source: Source, problems: Problems) -> list[Token]:
     """Return the tokens of a text; characters that begin none are noted and passed over."""
+    from lark import UnexpectedCharacters  # noqa: PLC0415
+
     text = source.text
     while True:
         try:
@@ -103,6 +106,8 @@ def _read_item(
     chunk: list[Token], declared: frozenset[str], problems: Problems
 ) -> tree.Item | None:
     """Return the node of one item, or None when it has a mistake that hides what it says."""
+    from lark import UnexpectedInput  # noqa: PLC0415
+
     machine: InteractiveParser = grammar().parse_interactive("", start="item")
     fed = 0
     try:
