@@ -1,7 +1,7 @@
 """Regular expressions over letters, and their automata by derivatives.
 
 Expressions are kept in a normal form in which equal ones are one object: unions and
-intersections are sets, concatenations flat, and what can be simplified at once is. Therefore
+intersections are sets, concatenations flat, and whatever has a shorter form has it. Therefore
 derivatives are finite in number, and exploring them gives an automaton directly, also for `&`
 and `~`.
 """

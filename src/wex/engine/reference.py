@@ -6,7 +6,8 @@ Read it beside "What a window is" (docs/semantics.md): W0 … W4 are the functio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from wex.engine.measures import Measure, measure_of
@@ -236,20 +237,22 @@ class Definition:
         """Keep all, or of each start the shortest, of each end the longest, or disjoint ones."""
         match self.window.keep.text if self.window.keep else "all":
             case "shortest":
-                return {(b, e) for b, e in found if not any(c == b and f < e for c, f in found)}
+                first_end = {b: e for b, e in sorted(found, reverse=True)}
+                return {(b, e) for b, e in found if e == first_end[b]}
             case "longest":
-                return {(b, e) for b, e in found if not any(f == e and c < b for c, f in found)}
+                first_start = {e: b for b, e in sorted(found, reverse=True)}
+                return {(b, e) for b, e in found if b == first_start[e]}
             case "disjoint":
                 return self._disjoint(found)
         return found
 
     def _disjoint(self, found: set[Pair]) -> set[Pair]:
         last, kept = -1, set()
-        for end in sorted({e for _, e in found}):
-            starts = [b for b, e in found if e == end and b > last]
+        for e, ending in groupby(sorted((e, b) for b, e in found), key=itemgetter(0)):
+            starts = [b for _, b in ending if b > last]
             if starts:
-                kept.add((min(starts), end))
-                last = end
+                kept.add((min(starts), e))
+                last = e
         return kept
 
 

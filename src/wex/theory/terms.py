@@ -6,6 +6,7 @@ reals, texts and booleans. Constants are exact; constant subterms are computed, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -29,13 +30,13 @@ def kind_of(type_: Type) -> Kind:
 # --- Values
 
 
-class Term:
+class Term(ABC):
     """A value that depends on the last k+1 events."""
 
     @property
+    @abstractmethod
     def kind(self) -> Kind:
         """Return how its values are represented."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
