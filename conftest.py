@@ -2,7 +2,7 @@
 
 - `python` blocks run, one after the other, in a folder of their own.
 - `wex` blocks are specs; one without a `stream` stands under the last stream on its page.
-- a block behind a comment `<!-- file: NAME -->` is written to that file, too.
+- a `wex` or `csv` block behind a comment `<!-- file: NAME -->` is written to that file, too.
 - `console` blocks run: `$ command` and what it prints.
 """
 
@@ -99,6 +99,7 @@ pytest_collect_file = Sybil(
         PythonCodeBlockParser(),
         CodeBlockParser("wex", _spec_block),
         CodeBlockParser("wex-wrong", _wrong_block),
+        CodeBlockParser("csv", _write_file),
         CodeBlockParser("console", _console_block),
     ],
     patterns=["*.md"],

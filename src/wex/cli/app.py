@@ -12,6 +12,7 @@ import wex
 from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
 from wex.cli.check import check
 from wex.cli.demo import demo
+from wex.cli.find import find
 from wex.cli.pipes import guarded
 from wex.cli.terminal import fail
 
@@ -24,6 +25,7 @@ def cli() -> None:
 
 cli.add_command(check)
 cli.add_command(demo)
+cli.add_command(find)
 
 
 def run() -> int:

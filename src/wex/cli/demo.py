@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from wex import examples
 from wex.cli.check import describe
-from wex.cli.terminal import out
+from wex.cli.terminal import out, rows_table
 from wex.engine.find import find
 from wex.spec import meaning
 
@@ -33,9 +31,7 @@ def demo() -> None:
         if windows.num_rows <= SHOWN:
             title = f"\n{windows.num_rows} windows in {data.num_rows} events:"
         windows = windows.drop_columns(["window_name", "start_index", "end_index"])
-        table = Table(*windows.column_names, title=title, title_justify="left", box=SIMPLE_HEAD)
-        for row in windows.slice(0, SHOWN).to_pylist():
-            table.add_row(*map(str, row.values()))
-        console.print(table)
+        console.print(title)
+        console.print(rows_table(windows.slice(0, SHOWN)))
     total = len(examples.names()) + len(examples.with_data())
     console.print(f"{total} specs, all of them fine.")

@@ -7,22 +7,35 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from wex import limits
-from wex.errors import SpecError, WexError
+from wex.errors import SpecError, WexError, clean
 from wex.spec import load, parse_bytes
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from wex.spec.tree import Spec
 
 STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
 
 
-def out() -> Console:
-    """Return the console for results: colours only on a terminal, no wrapping elsewhere."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
+def out(*, wide: bool = False) -> Console:
+    """Return the console for results: colours on a terminal only; `wide` lines are cut there only."""
+    width = 100_000 if wide and not sys.stdout.isatty() else None
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False, width=width)
+
+
+def rows_table(table: pa.Table) -> Table:
+    """Return the rows of a result to look at."""
+    shown = Table(*map(clean, table.column_names), box=SIMPLE_HEAD)
+    for row in table.to_pylist():
+        shown.add_row(*(clean(str(value)) for value in row.values()))
+    return shown
 
 
 def read_spec(path: str) -> Spec:

@@ -237,7 +237,7 @@ class Definition:
         """Keep all, or of each start the shortest, of each end the longest, or disjoint ones."""
         match self.window.keep.text if self.window.keep else "all":
             case "shortest":
-                first_end = {b: e for b, e in sorted(found, reverse=True)}
+                first_end = dict(sorted(found, reverse=True))
                 return {(b, e) for b, e in found if e == first_end[b]}
             case "longest":
                 first_start = {e: b for b, e in sorted(found, reverse=True)}
