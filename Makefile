@@ -21,7 +21,7 @@ demo: setup  ## Check the example specs and run them on real data
 	@$(BIN)/wex demo
 
 test: setup  ## Run every test, the docs and docstrings included
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -106,11 +106,3 @@ pytest_collect_file = Sybil(
     setup=_enter_folder,
     teardown=_leave_folder,
 ).pytest()
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the examples of one page together: each builds on those before it."""
-    for item in items:
-        if item.path.suffix == ".md":
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
