@@ -10,7 +10,8 @@ import wex
 from benchmarks.measure import Row, ratio
 from wex import examples
 from wex.spec import meaning
-from wex.windows.compile import compile_assume, compile_window
+from wex.windows.assumptions import compile_promise
+from wex.windows.compile import compile_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,5 +46,4 @@ def _compile(text: str) -> None:
     found = meaning(wex.parse(text))
     for at in range(len(found.expanded.windows)):
         compile_window(found, at)
-    for at in range(len(found.expanded.assumes)):
-        compile_assume(found, at)
+    compile_promise(found)

@@ -28,6 +28,8 @@ class Limits:
     spec_bytes: int = 1_000_000  # parsing takes seconds per megabyte
     letters: int = 4_096  # combinations of predicates in one window: 12 that are independent
     states: int = 250_000  # of one automaton
+    work: int = 2_000_000  # steps of building one automaton: seconds
+    subsets: int = 16_384  # that a formula tries for each set, when it is evaluated directly
 
 
 _current = ContextVar("limits", default=Limits())  # noqa: B039  (frozen)

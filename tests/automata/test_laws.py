@@ -177,3 +177,25 @@ def test_values_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         automaton.table[0, 0] = 1
     assert automaton.table.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("parts", "states"),
+    [([(7, 0, None), (1, 0, 20_000), (2, 1, 1)], 2), ([(1, 0, 2_000), (3, 0, 2_000)], 4_002)],
+)
+def test_counts_that_touch_are_joined(
+    parts: list[tuple[int, int, int | None]], states: int
+) -> None:
+    shop = Workshop(3, [1, 2, 3, 7])
+    made = [shop.repeat(shop.symbol(letters_), low, high) for letters_, low, high in parts]
+    assert shop.automaton(shop.concat(made)).states == states
+
+
+def test_work_without_end_is_a_limit_error() -> None:
+    shop = Workshop(2, [1, 3])
+    with wex.limits.raised(work=20_000):
+        shop = Workshop(2, [1, 3])
+        one, two = shop.symbol(1), shop.repeat(shop.symbol(1), 2, 2)
+        with pytest.raises(wex.LimitError) as caught:
+            shop.automaton(shop.repeat(shop.union([one, two]), 5_000, 5_000))
+    assert caught.value.limit == "work"

@@ -530,3 +530,165 @@ def test_columns_without_values_mix_with_any_zone() -> None:
     assert wex.find(spec, {"a": zoned, "b": pa.nulls(1)}).num_rows == 1
     constant = one("a timestamp", "[a > timestamp '2026-01-01 00:00+00:00']")
     assert wex.find(constant, {"a": []}).num_rows == 0
+
+
+# --- What a review found
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"x": [1, 2], "y": [1]},
+        {"x": [1, "a"], "y": [1, 2]},
+        {"x": 5, "y": [1]},
+        {"x": [2**70], "y": [1]},
+        {1: [1], "x": [1], "y": [1]},
+        pd.DataFrame({"x": [1, "a"], "y": [1, 2]}),
+        pd.DataFrame([[1, 2, 3]], columns=["x", "x", "y"]),
+        pa.chunked_array([[1, 2]]),
+    ],
+)
+def test_data_that_holds_no_columns(data: object) -> None:
+    assert refused(one("x int, y int"), data).code in ("not-columns", "column-twice")
+
+
+@pytest.mark.parametrize("scale", range(1, 20))
+def test_decimals_are_rounded_to_the_nearest_float(scale: int) -> None:
+    digits = [3, 12345678901234567, 7 * 10 ** (scale - 1) + 1]
+    values = [Decimal(each).scaleb(-scale) for each in digits]
+    spec = one("x real", more="measure first(x) as f")
+    table = pa.table({"x": pa.array(values, pa.decimal128(38, scale))})
+    assert wex.find(spec, table)["f"].to_pylist() == [float(value) for value in values]
+    assert wex.find(one("x real", "[x = 0.3]"), {"x": [Decimal("0.3")]}).num_rows == 1
+
+
+def test_rows_keep_their_order_also_with_a_float_for_a_key() -> None:
+    spec = one("k real, x int", clauses="partition by k", more="measure first(x) as f")
+    found = wex.find(spec, {"k": [0.0, -0.0, 0.0], "x": [1, 2, 3]})
+    assert found["f"].to_pylist() == [1, 2, 3]
+
+
+def test_several_assumptions_intersect() -> None:
+    both = "assume [x = 1]* [x = 2] assume [x = 1]* [x = 3]"
+    assert refused(one("x int", clauses=both), {"x": [1, 1]}).position == 0
+    meet = "assume [x = 1]* [x >= 2] assume [x > x[-1]]*"
+    assert wex.find(one("x int", clauses=meet), {"x": [1, 3]}).num_rows == 2
+    assert refused(one("x int", clauses=meet), {"x": [1, 1]}).position == 1
+    assert refused(one("x int", clauses=meet), {"x": [1, 2, 3]}).position == 2
+
+
+def test_assumptions_with_different_lookbacks() -> None:
+    spec = one("x int", clauses="assume [x > 0]* assume [x > x[-2]]*")
+    assert wex.find(spec, {"x": [2, 1, 3, 2]}).num_rows == 4
+    assert refused(spec, {"x": [2, 0, 3]}).position == 1
+    assert refused(spec, {"x": [2, 1, 2]}).position == 2
+
+
+def test_a_sum_that_rounds_is_another_guard_than_one_that_does_not() -> None:
+    spec = one("n int, m int", clauses="assume ([n + 1 > m] & ~[n + 1.0 > m])*")
+    assert wex.find(spec, {"n": [2**53], "m": [2**53]}).num_rows == 1
+
+
+def test_constants_that_are_all_infinite() -> None:
+    spec = one("x real", clauses="assume ([x = 1e300 * 1e300] | [x = 1e300 * 1e301] | any)*")
+    assert wex.find(spec, {"x": [float("inf")]}).num_rows == 1
+
+
+def test_field_names_with_odd_characters() -> None:
+    spec = one(
+        "`a\0b` int, `a\0c` int, `#0` int", clauses="assume ([`a\0b` = 1] | [`a\0c` = 2] | any)*"
+    )
+    assert wex.find(spec, {"a\0b": [1], "a\0c": [2], "#0": [3]}).num_rows == 1
+
+
+def test_dates_and_zones_beyond_python() -> None:
+    far = pa.array([3_000_000], pa.int32()).cast(pa.date32())
+    assert wex.find(one("d date", clauses="partition by d"), {"d": far}).num_rows == 1
+    odd = pa.array([0], pa.timestamp("us", "Foo/Bar"))
+    assert wex.find(one("t timestamp", clauses="partition by t"), {"t": odd}).num_rows == 1
+    spec = one("d date, n int", clauses="partition by d order by n")
+    assert refused(spec, {"d": far, "n": pa.array([None], pa.int64())}).key == (3_000_000,)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["x", None, "y"]).dictionary_encode(),
+        pa.array([[{"a": [1]}], None, []]),
+        pa.array([1, None, 2], pa.time64("ns")),
+        pa.array([b"a", None, b"b"], pa.binary(1)),
+        pa.array([1, None, 2], pa.timestamp("ns", "UTC")),
+        pa.array([[(1, 2)], None, []], pa.map_(pa.int64(), pa.int64())),
+        pa.array([1, None, 2], pa.uint64()),
+        pa.ExtensionArray.from_storage(
+            pa.uuid(), pa.array([b"0" * 16, None, b"1" * 16], pa.binary(16))
+        ),
+    ],
+)
+def test_other_is_passed_on_whatever_it_is(values: pa.Array) -> None:
+    spec = one(
+        "n int, v other",
+        "any any any",
+        "order by n",
+        "measure first(v) as f, last(v) as l, collect(v) as c, count(v) as k",
+    )
+    found = wex.find(spec, pa.table({"n": [2, 1, 0], "v": values}))
+    assert found.schema.field("f").type == values.type
+    assert found["f"].chunk(0).equals(values.take(pa.array([2])))
+    assert found["l"].chunk(0).equals(values.take(pa.array([0])))
+    assert found["c"].chunk(0).flatten().equals(values.take(pa.array([2, 0])))
+    assert found["k"].to_pylist() == [2]
+
+
+def test_results_that_do_not_fit() -> None:
+    for measure in ("first(abs(-9223372036854775808))", "first(-(-9223372036854775808))"):
+        assert (
+            refused(one("x int", more=f"measure {measure} as m"), {"x": [1]}).code == "arithmetic"
+        )
+    last_day = pa.array([2**31 - 1], pa.int32()).cast(pa.date32())
+    spec = one("d date", more="measure max(d) + 1 day as m")
+    assert refused(spec, {"d": last_day}).code == "arithmetic"
+    assert refused(one("x int", "[x < abs(-9223372036854775808)]"), {"x": [1]}).code == "arithmetic"
+
+
+def test_strings_that_are_not_utf8() -> None:
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+    )
+    assert refused(one("s string"), {"s": broken}).code == "wrong-value"
+
+
+def test_calls_that_are_no_calls() -> None:
+    for partition_by in (5, [None], [1]):
+        with pytest.raises(wex.WexError):
+            wex.find(one("x int"), {"x": [1]}, partition_by=partition_by)  # type: ignore[arg-type]
+    with pytest.raises(wex.WexError, match="no spec"):
+        wex.find("stream s (x int)", {"x": [1]})  # type: ignore[arg-type]
+
+
+def test_skipped_events_are_not_judged_and_do_not_count() -> None:
+    spec = one("x int, e enum('a')", "[x > 0]", "nulls skip")
+    assert wex.find(spec, {"x": pa.array([None], pa.int64()), "e": ["z"]}).num_rows == 0
+    error = refused(spec, {"x": [None, 1, 1], "e": ["z", "a", "z"]})
+    assert (error.code, error.position) == ("enum-value", 1)
+
+
+def test_a_value_that_does_not_fit_names_its_stream() -> None:
+    spec = one("k string, x real", clauses="partition by k")
+    error = refused(spec, {"k": ["a", "b"], "x": [1, 2**53 + 1]})
+    assert (error.column, error.key) == ("x", ("b",))
+    assert "row 1" in str(error)
+    overflow = refused(
+        one("k string, n int", "[n + 1 > 0]", "partition by k"), {"k": ["a"], "n": [2**63 - 1]}
+    )
+    assert (overflow.column, overflow.key, overflow.position) == ("n", ("a",), 0)
+
+
+def test_sets_of_positions_have_a_limit() -> None:
+    spec = one("x int")
+    formula = wex.parse("stream s (x int) window w where exists set X: begin in X")
+    assert wex.find(formula, {"x": [1, 2, 3]}).num_rows == 6
+    with pytest.raises(wex.LimitError) as caught:
+        wex.find(formula, {"x": list(range(30))})
+    assert caught.value.limit == "subsets"
+    assert wex.find(spec, {"x": list(range(30))}).num_rows == 30

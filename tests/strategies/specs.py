@@ -55,7 +55,16 @@ integers = _arithmetic(
     ["+", "-", "*"],
 )
 _decimals = st.integers(-99, 99).map(lambda digits: tree.Real(Decimal(digits).scaleb(-1)))
-reals = _arithmetic(st.one_of(_fields("x", "y"), _decimals), ["+", "-", "*"])
+# Constants that fold, to one float or beyond the largest, and whole numbers among reals.
+_folded = st.sampled_from(
+    [
+        tree.Binary("+", tree.Int(1), tree.Int(1)),
+        tree.Binary("*", tree.Real(Decimal("1e300")), tree.Real(Decimal("1e300"))),
+        tree.Binary("+", tree.Ref("n"), tree.Real(Decimal("1.0"))),
+        tree.Binary("/", tree.Ref("n"), tree.Ref("m")),
+    ]
+)
+reals = _arithmetic(st.one_of(_fields("x", "y"), _decimals, _folded), ["+", "-", "*"])
 durations = _arithmetic(
     st.one_of(
         _fields("gap"),

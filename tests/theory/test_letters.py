@@ -247,3 +247,11 @@ def test_run_time_arithmetic(text: str, event: Event, true: bool) -> None:
 def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event) -> None:
     with pytest.raises(ArithmeticFault):
         holds(guard(text), [event])
+
+
+def test_texts_that_are_made_up_are_new() -> None:
+    found = guard("c != 'text0' and c != 'text1' and c != 'text2' and c != c[-1]")
+    fields = meaning(wex.parse("stream s (c string)")).fields
+    gram = solver.model(found, fields, 1)
+    assert gram is not None
+    assert holds(found, gram, numbers=EXACT)

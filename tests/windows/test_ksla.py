@@ -130,3 +130,12 @@ def test_expressions_come_back_readable() -> None:
     assert (
         str(ksla.to_regex(ksla.from_regex(every, FIELDS, K))) == "([not x > x[-1]]* [x > x[-1]])+"
     )
+
+
+def test_predicates_that_mean_the_same_are_one_guard() -> None:
+    two = tree.Compare((tree.Ref("x"), tree.Binary("+", tree.Int(1), tree.Int(1))), (">",))
+    regex = tree.Concat((tree.Atom(two), tree.Atom(HIGH), tree.Atom(LOW)))
+    automaton = ksla.from_regex(regex, FIELDS, K)
+    word = [{"x": Fraction(value)} for value in (0, 3, 3, 0)]
+    assert accepted(automaton, word)
+    assert accepted(ksla.from_regex(ksla.to_regex(automaton), FIELDS, K), word)

@@ -1,4 +1,4 @@
-"""The one exploration loop that every construction uses."""
+"""The one exploration loop that every construction uses, and its way back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from wex import limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
 State = TypeVar("State", bound="Hashable")
 
@@ -40,3 +40,23 @@ def crawl(
         if len(states) > most:
             limits.require("states", len(states), "the states of an automaton")
     return states, table
+
+
+def coreachable(table: Sequence[Sequence[int]], final: Sequence[bool]) -> list[bool]:
+    """Tell of each state whether a final one can be reached from it.
+
+    >>> coreachable([[1], [1], [0]], [False, True, False])
+    [True, True, True]
+    """
+    before: list[list[int]] = [[] for _ in table]
+    for state, row in enumerate(table):
+        for after in set(row):
+            before[after].append(state)
+    found = list(final)
+    stack = [state for state, accepted in enumerate(final) if accepted]
+    while stack:
+        for state in before[stack.pop()]:
+            if not found[state]:
+                found[state] = True
+                stack.append(state)
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.automata.crawl import crawl
+from wex.automata.crawl import coreachable, crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -67,17 +67,7 @@ class DFA:
     @cached_property
     def live(self) -> NDArray[np.bool_]:
         """Tell of each state whether a final one can be reached from it."""
-        before: list[list[int]] = [[] for _ in range(self.states)]
-        for state, row in enumerate(self.table.tolist()):
-            for after in set(row):
-                before[after].append(state)
-        live = self.final.copy()
-        stack = np.flatnonzero(live).tolist()
-        while stack:
-            for state in before[stack.pop()]:
-                if not live[state]:
-                    live[state] = True
-                    stack.append(state)
+        live = np.array(coreachable(self.table.tolist(), self.final.tolist()), dtype=np.bool_)
         live.flags.writeable = False
         return live
 

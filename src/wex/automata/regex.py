@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex import limits
 from wex.automata import dfa as automata
 from wex.automata.minimise import minimise
 
@@ -49,6 +50,8 @@ class Workshop:
         }
         self._made: dict[tuple[object, ...], Regex] = {}
         self._derived: dict[tuple[int, int], Regex] = {}
+        self._work = 0
+        self._most_work = limits.current().work
         self.nothing = self._make(("symbol", 0), nullable=False)
         self.empty = self._make(("concat", ()), nullable=True)
         self.everything = self.repeat(self._symbol((1 << self.width) - 1), 0, None)
@@ -90,9 +93,14 @@ class Workshop:
         for part in parts:
             found.update(_parts(part) if part.key[0] == kind else [part])
         found.discard(neutral)
+        self._work += len(found)
+        if self._work > self._most_work:
+            limits.require("work", self._work, "the steps of building an automaton")
         if whole in found:
             return whole
         self._join_symbols(kind, found)
+        if kind == "union" and len(found) > 1:
+            self._join_counts(found)
         if (
             kind == "union"
             and self.empty in found
@@ -117,6 +125,37 @@ class Workshop:
                 joined = joined | each if kind == "union" else joined & each
             assert isinstance(joined, int)
             found.add(self._symbol(joined))
+
+    def _join_counts(self, found: set[Regex]) -> None:
+        """Join `r{2} s | r{3,5} s` into `r{2,5} s`: counts that touch are one stretch of them."""
+        stretches: dict[tuple[Regex, Regex], list[tuple[int, float, Regex]]] = {}
+        for part in found:
+            head, *tail = _parts(part) if part.key[0] == "concat" and part.key[1] else (part,)
+            if head.key[0] == "repeat":
+                low, high = head.key[2:]
+                assert isinstance(low, int)
+                most = float("inf") if high is None else float(str(high))
+                key = (_parts(head)[0], self.concat(tail))
+                stretches.setdefault(key, []).append((low, most, part))
+        for (body, rest), counts in stretches.items():
+            if rest in found and rest is not self.empty and not body.nullable:
+                counts.append((0, 0, rest))
+            self._join_stretches(found, body, rest, sorted(counts, key=lambda each: each[:2]))
+
+    def _join_stretches(
+        self, found: set[Regex], body: Regex, rest: Regex, counts: list[tuple[int, float, Regex]]
+    ) -> None:
+        low, most, *members = counts[0][0], counts[0][1], counts[0][2]
+        for next_low, next_most, part in [*counts[1:], (2**62, 2**62, self.nothing)]:
+            if next_low <= most + 1 and part is not self.nothing:
+                most = max(most, next_most)
+                members.append(part)
+                continue
+            if len(members) > 1:
+                found.difference_update(members)
+                high = None if most == float("inf") else int(most)
+                found.add(self.concat([self.repeat(body, low, high), rest]))
+            low, most, members = next_low, next_most, [part]
 
     def complement(self, body: Regex) -> Regex:
         """Return every word that is not in it."""

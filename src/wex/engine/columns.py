@@ -32,30 +32,53 @@ class ArrowStream(Protocol):
 Data: TypeAlias = pa.Table | pa.RecordBatch | dict[str, object] | ArrowStream
 
 
+WANTED = "give an Arrow table, a dict of arrays, or anything with __arrow_c_stream__ (pandas, polars, duckdb)"
+
+
 def table_of(data: Data) -> pa.Table:
     """Return any data as an Arrow table."""
-    match data:
-        case pa.Table():
-            return data
-        case pa.RecordBatch():
-            return pa.Table.from_batches([data])
-        case dict():
-            return pa.table(data)
-        case ArrowStream():
-            return pa.RecordBatchReader.from_stream(data).read_all()
-    raise DataError(
-        "not-columns",
-        f"a {type(data).__name__} holds no columns",
-        "give an Arrow table, a dict of arrays, or anything with __arrow_c_stream__ (pandas, polars, duckdb)",
-    )
+    try:
+        match data:
+            case pa.Table():
+                return data
+            case pa.RecordBatch():
+                return pa.Table.from_batches([data])
+            case dict():
+                return pa.table(data)
+            case ArrowStream():
+                return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        message = f"this {type(data).__name__} cannot be read as columns: {error}"
+        raise DataError("not-columns", message.splitlines()[0], WANTED) from error
+    raise DataError("not-columns", f"a {type(data).__name__} holds no columns", WANTED)
 
 
-def conform(data: Data, fields: Mapping[str, Type]) -> pa.Table:
-    """Return the columns of a stream's fields, in their order, with one Arrow type per type."""
+def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) -> pa.Table:
+    """Return the columns of a stream's fields, in their order, with one Arrow type per type.
+
+    A value that does not fit is an error that names its row and, by the columns `keys`, its stream.
+    """
     table = table_of(data)
-    columns = [_column(table, name, type_) for name, type_ in fields.items()]
+    columns = []
+    for name, type_ in fields.items():
+        try:
+            columns.append(_column(table, name, type_))
+        except _BadRowError as bad:
+            hint = f"it stands in row {bad.row} of the data; {bad.hint}"
+            key = tuple(
+                shown(table.column(each)[bad.row]) for each in keys if each in table.column_names
+            )
+            raise DataError(bad.code, bad.message, hint, column=name, key=key) from None
     columns = _one_zone(columns, list(fields), list(fields.values()))
     return pa.table(columns, names=list(fields))
+
+
+class _BadRowError(Exception):
+    """A value that does not fit its field, on its way to becoming a DataError."""
+
+    def __init__(self, code: str, message: str, hint: str, row: int) -> None:
+        super().__init__(code, message, hint, row)
+        self.code, self.message, self.hint, self.row = code, message, hint, row
 
 
 def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
@@ -67,7 +90,7 @@ def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
             "missing-column" if not count else "column-twice", message, hint, column=name
         )
     column = table.column(name)
-    if pa.types.is_dictionary(column.type):
+    if pa.types.is_dictionary(column.type) and type_ != OTHER:
         column = column.cast(column.type.value_type)
     return convert(column, name, type_)
 
@@ -80,7 +103,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     if pa.types.is_null(given):
         return column if type_ == TIMESTAMP else column.cast(_canonical(type_))
     if type_ == TIMESTAMP and pa.types.is_timestamp(given):
-        return _timestamps(column, name)
+        return _timestamps(column)
     if _accepts(type_, given):
         return _cast(column, name, type_)
     raise DataError(
@@ -126,45 +149,50 @@ def _accepts(type_: Type, given: pa.DataType) -> bool:
 def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     target = _canonical(type_)
     if type_ == REAL and pa.types.is_integer(column.type):
-        _exact_floats(column, name)
+        _exact_floats(column)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # the only way that Arrow rounds to the nearest float
     try:
-        return column.cast(target, safe=not pa.types.is_decimal(column.type))
+        found = column.cast(target)
+        if pa.types.is_string(target):
+            found.validate(full=True)
     except pa.ArrowInvalid as error:
+        message = str(error).splitlines()[0]
         hint = f"values have to fit into {target}"
-        raise DataError("wrong-value", f"{error}", hint, column=name) from error
+        raise DataError("wrong-value", message, hint, column=name) from error
+    return found
 
 
-def _exact_floats(column: pa.ChunkedArray, name: str) -> None:
+def _exact_floats(column: pa.ChunkedArray) -> None:
     wide = column.cast(pa.int64())
-    limits = pc.min_max(wide)
-    low, high = limits["min"].as_py(), limits["max"].as_py()
-    if low is not None and (low < -EXACT_IN_A_FLOAT or high > EXACT_IN_A_FLOAT):
-        raise DataError(
-            "wrong-value",
-            "a whole number over 2^53 is not exact as a real",
-            "declare the field as int",
-            column=name,
-        )
+    far = pc.or_(pc.greater(wide, EXACT_IN_A_FLOAT), pc.less(wide, -EXACT_IN_A_FLOAT))
+    row = pc.index(far, True).as_py()
+    if row >= 0:
+        message = "a whole number over 2^53 is not exact as a real"
+        raise _BadRowError("wrong-value", message, "declare the field as int", row)
 
 
-def _timestamps(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return timestamps to the microsecond; finer ones and ones out of range are an error."""
     target = pa.timestamp("us", column.type.tz)
     try:
         return column.cast(target)
     except pa.ArrowInvalid:
-        loose = column.cast(target, safe=False)
-        back = loose.cast(column.type, safe=False)
-        wrong = pc.index(pc.not_equal(back, column), True).as_py()
-        finer = column.type.unit == "ns"
-        raise DataError(
-            "sub-microsecond" if finer else "timestamp-range",
-            "a timestamp is finer than microseconds" if finer else "a timestamp is out of range",
-            f"it stands in row {wrong} of the data; round it to microseconds first"
-            if finer
-            else f"it stands in row {wrong} of the data; timestamps span about 292,000 years",
-            column=name,
-        ) from None
+        back = column.cast(target, safe=False).cast(column.type, safe=False)
+        row = pc.index(pc.not_equal(back, column), True).as_py()
+    if column.type.unit == "ns":
+        message, hint = "a timestamp is finer than microseconds", "round it to microseconds first"
+        raise _BadRowError("sub-microsecond", message, hint, row)
+    hint = "timestamps span about 292,000 years before and after 1970"
+    raise _BadRowError("timestamp-range", "a timestamp is out of range", hint, row)
+
+
+def shown(key: pa.Scalar) -> object:
+    """Return a key as errors show it; Python's own times do not reach as far as Arrow's."""
+    try:
+        return key.as_py()
+    except (ArithmeticError, ValueError, LookupError):
+        return key.cast(pa.int32() if key.type == pa.date32() else pa.int64()).as_py()
 
 
 def _one_zone(
@@ -229,14 +257,25 @@ def sort(
         if table.column(name).null_count:
             columns.append(pc.is_valid(table.column(name)))  # NULL first
         columns.append(table.column(name))
-    floats = [name for name in keys if pa.types.is_floating(table.column(name).type)]
+    floats = [name for name in keys if order_by and pa.types.is_floating(table.column(name).type)]
     columns += [
         _sign(table.column(name)) for name in floats
     ]  # -0.0 equals 0.0, and is another value
     columns.append(pa.chunked_array([pa.array(range(table.num_rows), pa.int64())]))
     names = [f"#{at}" for at in range(len(columns))]
     by = [(name, "ascending") for name in names]
-    return table.take(pc.sort_indices(pa.table(columns, names=names), sort_keys=by))
+    indices = pc.sort_indices(pa.table(columns, names=names), sort_keys=by)
+    taken = [_take(table.column(name), indices, name) for name in table.column_names]
+    return pa.table(taken, names=table.column_names)
+
+
+def _take(column: pa.ChunkedArray, indices: pa.Array, name: str) -> pa.ChunkedArray:
+    try:
+        return column.take(indices)
+    except (pa.ArrowNotImplementedError, NotImplementedError):
+        message = f"Arrow cannot put values of type {column.type} in order"
+        hint = "convert the column, or leave it out of the stream line"
+        raise DataError("wrong-column-type", message, hint, column=name) from None
 
 
 def _sign(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -250,7 +289,7 @@ def _no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Seque
         bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
         row = pc.index(bad, True).as_py()
         if row >= 0:
-            key = tuple(table.column(each)[row].as_py() for each in partition_by)
+            key = tuple(shown(table.column(each)[row]) for each in partition_by)
             raise DataError(
                 "null-order",
                 f"row {row} of the data has no value to order by",

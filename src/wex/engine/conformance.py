@@ -9,21 +9,22 @@ from wex.errors import DataError
 
 if TYPE_CHECKING:
     from wex.engine.streams import Stream
-    from wex.windows.compile import CompiledAssume
+    from wex.windows.assumptions import Promise
 
 
-def check_assume(assume: CompiledAssume, stream: Stream) -> None:
-    """Raise a DataError at the first gram with which a stream leaves the prefixes of `assume`."""
-    automaton = assume.automaton
-    grams = Grams(stream, assume.lookback)
+def check_promise(promise: Promise, stream: Stream) -> None:
+    """Raise a DataError at the first gram with which a stream leaves what is assumed of it."""
     state = 0
-    for position in grams.positions:
-        truths = [grams.holds(guard, position) for guard in assume.letters.guards]
-        state = automaton.step(state, assume.letters.letter(truths))
-        if not automaton.live[state]:
+    for position in range(len(stream.events)):
+        phase = min(position, len(promise.phases) - 1)
+        grams, letters = Grams(stream, phase), promise.phases[phase]
+        truths = [grams.holds(guard, position) for guard in letters.guards]
+        state = promise.table[state][letters.letter(truths)]
+        if position >= promise.first and not promise.live[state]:
+            shown = " and ".join(str(assume) for assume in promise.assumes)
             raise DataError(
                 "assumption",
-                f"the stream breaks its promise: assume {assume.assume.regex}",
+                f"the stream breaks its promise: {shown}",
                 "mend the data or the assumption; `unchecked` switches the check off",
                 key=stream.key,
                 position=position,

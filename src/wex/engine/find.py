@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.engine.columns import Data, conform, sort
-from wex.engine.conformance import check_assume
+from wex.engine.conformance import check_promise
 from wex.engine.reference import Definition
 from wex.engine.results import Row, result_table
 from wex.engine.streams import streams
 from wex.engine.zones import check_zones
-from wex.errors import SpecError
+from wex.errors import SpecError, WexError
 from wex.spec import meaning, parse, tree
 from wex.spec.source import Source, Span
 from wex.theory.terms import fields
 from wex.theory.translate import guard_of
-from wex.windows.compile import compile_assume
+from wex.windows.assumptions import compile_promise
 from wex.windows.guards import predicates, regexes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pyarrow as pa
 
     from wex.spec import Meaning
@@ -40,21 +39,20 @@ def find(
     >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
     [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
     """
+    if not isinstance(spec, tree.Spec):
+        hint = "make one with wex.parse(text), wex.load(path) or wex.build"
+        raise WexError("not-a-spec", f"a {type(spec).__name__} is no spec", hint)
     found = meaning(with_arguments(spec, partition_by, order_by))
     keys = [name.text for name in found.spec.stream.partition_by]
     order = [name.text for name in found.spec.stream.order_by]
-    table = sort(conform(data, found.fields), keys, order, found.fields)
+    table = sort(conform(data, found.fields, keys), keys, order, found.fields)
     check_zones(found, table)
     skip = bool(found.spec.stream.nulls and found.spec.stream.nulls.text == "skip")
-    assumes = [
-        compile_assume(found, at)
-        for at, each in enumerate(found.expanded.assumes)
-        if not each.unchecked
-    ]
+    promise = compile_promise(found)
     rows: list[Row] = []
     for stream in streams(table, keys, found.fields, guarded_fields(found), skip_nulls=skip):
-        for assume in assumes:
-            check_assume(assume, stream)
+        if promise is not None:
+            check_promise(promise, stream)
         ordered = []
         for place in range(len(found.expanded.windows)):
             windows = Definition(found, place, stream).windows()
@@ -90,11 +88,17 @@ def with_arguments(
 
 
 def _filled(
-    written: tuple[tree.Name, ...], given: str | Iterable[str] | None, clause: str, spec: tree.Spec
+    written: tuple[tree.Name, ...], given: object, clause: str, spec: tree.Spec
 ) -> tuple[tree.Name, ...]:
     if given is None:
         return written
-    names = tuple(map(tree.Name, [given] if isinstance(given, str) else given))
+    listed: list[object] = [given]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        listed = list(given)
+    if not all(isinstance(each, str) for each in listed):
+        hint = "give the name of a column, or a list of names"
+        raise WexError("not-names", f"{clause} {given!r} names no columns", hint)
+    names = tuple(tree.Name(str(each)) for each in listed)
     if written and names != written:
         shown = ", ".join(name.text for name in names)
         source = spec.source or Source(str(spec))

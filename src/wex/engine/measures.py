@@ -133,10 +133,7 @@ def _sum(inputs: Inputs, types: tuple[Type, ...]) -> Value:
     if not numbers:
         return None
     if types[0] == REAL:
-        total = 0.0
-        for number in numbers:
-            total += number
-        return _a_number(total)
+        return _float_sum(numbers)
     return FLOATING.whole(sum(int(number) for number in numbers))
 
 
@@ -148,13 +145,17 @@ def _avg(inputs: Inputs, types: tuple[Type, ...]) -> Value:
         return round(Fraction(sum(int(number) for number in numbers), len(numbers)))
     if types[0] == INT:
         return sum(int(number) for number in numbers) / len(numbers)
-    return _a_number(sum(numbers) / len(numbers))
+    return _float_sum(numbers) / len(numbers)
 
 
-def _a_number(value: float) -> float:
-    if math.isnan(value):
+def _float_sum(numbers: list[int | float]) -> float:
+    """Return the sum from left to right (the built-in one compensates, from Python 3.12 on)."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    if math.isnan(total):
         raise ArithmeticFault("a sum of infinities that is not a number")
-    return value
+    return total
 
 
 def _var(inputs: Inputs, _types: tuple[Type, ...]) -> Value:

@@ -10,6 +10,7 @@ from itertools import combinations, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from wex import limits
 from wex.engine.measures import Measure, measure_of
 from wex.errors import DataError
 from wex.spec import tree
@@ -65,13 +66,18 @@ class Grams:
         try:
             return holds(guard, self.gram(position), first=-position)
         except ArithmeticFault as fault:
-            raise arithmetic_error(fault, self.stream, position) from fault
+            column = next(field.name for field in fields(guard))
+            raise arithmetic_error(fault, self.stream, position, column) from fault
 
 
-def arithmetic_error(fault: ArithmeticFault, stream: Stream, position: int) -> DataError:
-    """Return the error for arithmetic that has no result."""
+def arithmetic_error(
+    fault: ArithmeticFault, stream: Stream, position: int, column: str | None
+) -> DataError:
+    """Return the error for arithmetic that has no result; the column is the first one it reads."""
     hint = "keep the numbers smaller, or filter such rows out"
-    return DataError("arithmetic", str(fault), hint, key=stream.key, position=position)
+    return DataError(
+        "arithmetic", str(fault), hint, column=column, key=stream.key, position=position
+    )
 
 
 class Definition:
@@ -92,7 +98,7 @@ class Definition:
     def windows(self) -> list[Found]:
         """Return the windows that are kept, in the order in which they are reported."""
         kept = self.w4(self.w3(self.w2(self.w1(self.w0()))))
-        found = [Found(b, e, self.reported(b, e), self.measured((b, e))) for b, e in sorted(kept)]
+        found = [Found(b, e, self.reported(e), self.measured((b, e))) for b, e in sorted(kept)]
         return sorted(found, key=lambda each: (each.reported, each.start))
 
     # --- W0: which pairs (b, e) there are
@@ -175,8 +181,8 @@ class Definition:
             or (until.or_end and e + 1 == self.count)
         }
 
-    def reported(self, _b: int, e: int) -> int:
-        """Return where (b, e) is reported: at e, or with `until` at e + 1."""
+    def reported(self, e: int) -> int:
+        """Return where a window that ends at e is reported: at e, or with `until` at e + 1."""
         return e if self.window.until is None else e + 1
 
     # --- W2: within
@@ -210,7 +216,7 @@ class Definition:
         try:
             return bool(truth(having, [self.measured(pair)]))  # type: ignore[list-item]
         except ArithmeticFault as fault:
-            raise arithmetic_error(fault, self.stream, pair[0]) from fault
+            raise arithmetic_error(fault, self.stream, pair[0], None) from fault
 
     def measured(self, pair: Pair) -> dict[str, Value | list[Value]]:
         """Return the measures of (b, e), over the events b … e."""
@@ -227,9 +233,7 @@ class Definition:
         try:
             return measure.over(places)
         except ArithmeticFault as fault:
-            error = arithmetic_error(fault, self.stream, pair[0])
-            error.column = measure.name
-            raise error from fault
+            raise arithmetic_error(fault, self.stream, pair[0], measure.name) from fault
 
     # --- W4: keep
 
@@ -299,6 +303,7 @@ class Formula:
         raise TypeError(node)
 
     def _subsets(self) -> Iterator[frozenset[int]]:
+        limits.require("subsets", 2 ** len(self.domain), "the sets of positions to try")
         for size in range(len(self.domain) + 1):
             yield from map(frozenset, combinations(self.domain, size))
 

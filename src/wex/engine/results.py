@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.streams import Passed
 from wex.errors import DataError
 from wex.spec import tree
 from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
@@ -46,15 +48,43 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
     types = {name: type_ for each in meaning.measures for name, type_ in each.items()}
     for name, type_ in types.items():
         values = [row.found.measures.get(name) for row in rows]
-        arrow = _arrow_type(type_, _sources(name, type_, table, meaning), table)
-        passed_on = OTHER in (type_, type_.item)
-        columns[name] = pa.array(values, arrow) if passed_on else _array(values, arrow)
+        sources = _sources(name, type_, table, meaning)
+        if OTHER in (type_, type_.item):
+            columns[name] = _passed_on(values, sources, table, in_lists=type_.item is not None)
+        else:
+            columns[name] = _array(values, _arrow_type(type_, sources, table), name)
     return pa.table(columns)
 
 
-def _array(values: Sequence[object], type_: pa.DataType) -> pa.Array:
+def _array(values: Sequence[object], type_: pa.DataType, name: str) -> pa.Array:
     """Return values as an Arrow array; times are whole numbers until then."""
-    return pa.array(values, _storage(type_)).cast(type_)
+    try:
+        return pa.array(values, _storage(type_)).cast(type_)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        message = f"a result does not fit into {type_}"
+        hint = "keep the numbers smaller, or filter such rows out"
+        raise DataError("arithmetic", message, hint, column=name) from error
+
+
+def _passed_on(
+    values: Sequence[object], sources: Sequence[str], table: pa.Table, *, in_lists: bool
+) -> pa.Array | pa.ChunkedArray:
+    """Return values of type other, taken from the columns they stand in."""
+    names = list(dict.fromkeys(sources))
+    before = {name: at * table.num_rows for at, name in enumerate(names)}
+    chunks = [chunk for name in names for chunk in table.column(name).chunks]
+    whole = pa.chunked_array(chunks, table.schema.field(names[0]).type)
+
+    def place(value: object) -> int | None:
+        return before[value.column] + value.row if isinstance(value, Passed) else None
+
+    if not in_lists:
+        return whole.take(pa.array(map(place, values), pa.int64()))
+    lists = [value if isinstance(value, list) else [] for value in values]
+    flat = whole.take(pa.array([place(each) for value in lists for each in value], pa.int64()))
+    offsets = pa.array(accumulate(map(len, lists), initial=0), pa.int32())
+    nulls = pa.array([value is None for value in values], pa.bool_())
+    return pa.ListArray.from_arrays(offsets, flat.combine_chunks(), mask=nulls)
 
 
 def _storage(type_: pa.DataType) -> pa.DataType:
@@ -70,8 +100,6 @@ def _arrow_type(type_: Type, sources: Sequence[str], table: pa.Table) -> pa.Data
     if type_.item:
         return pa.list_(_arrow_type(type_.item, sources, table))
     given = [table.schema.field(name).type for name in sources]
-    if type_ == OTHER:
-        return given[0]
     if type_ == TIMESTAMP:
         zones = [each.tz for each in given if pa.types.is_timestamp(each)]
         return pa.timestamp("us", zones[0] if zones else None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.columns import shown
 from wex.errors import DataError
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.theory.terms import kind_of
@@ -36,38 +37,39 @@ def streams(
     skip_nulls: bool,
 ) -> Iterator[Stream]:
     """Yield the streams of a sorted table. NULLs in guarded fields are an error, or are skipped."""
-    columns = {name: values(table.column(name), type_) for name, type_ in fields.items()}
+    columns = {name: values(table.column(name), name, type_) for name, type_ in fields.items()}
     begin = 0
     for end in range(1, table.num_rows + 1):
         if end < table.num_rows and all(
             _same(columns[name][begin], columns[name][end]) for name in partition_by
         ):
             continue
-        key = tuple(_shown(table.column(name)[begin]) for name in partition_by)
+        key = tuple(shown(table.column(name)[begin]) for name in partition_by)
         rows = list(range(begin, end))
         events = [{name: column[row] for name, column in columns.items()} for row in rows]
         yield _checked(Stream(key, list(events), rows), fields, guarded, skip_nulls=skip_nulls)
         begin = end
 
 
-def values(column: pa.ChunkedArray, type_: Type) -> list[Value]:
-    """Return a column as Python values: times as whole numbers, `other` as Arrow has it."""
+@dataclass(frozen=True)
+class Passed:
+    """A value of type other: it is passed on by its place, whatever it is."""
+
+    column: str
+    row: int
+
+
+def values(column: pa.ChunkedArray, name: str, type_: Type) -> list[Value]:
+    """Return a column as Python values: times as whole numbers, `other` by its place."""
     if type_ == OTHER:
-        return [scalar if scalar.is_valid else None for scalar in column]
+        valid = column.is_valid().to_pylist()
+        return [Passed(name, row) if known else None for row, known in enumerate(valid)]  # type: ignore[misc]
     if type_ == TIMESTAMP:
         column = column.cast(pa.int64())
     elif type_ == DATE:
         column = column.cast(pa.int32())
     found: list[Value] = column.to_pylist()
     return found
-
-
-def _shown(key: pa.Scalar) -> object:
-    """Return a key as errors show it; Python's own times do not reach as far as Arrow's."""
-    try:
-        return key.as_py()
-    except (OverflowError, ValueError):
-        return key.cast(pa.int64()).as_py()
 
 
 def _same(one: object, two: object) -> bool:
@@ -79,9 +81,12 @@ def _checked(
     stream: Stream, fields: Mapping[str, Type], guarded: frozenset[str], *, skip_nulls: bool
 ) -> Stream:
     kept: list[int] = []
-    for position, event in enumerate(stream.events):
+    for at, event in enumerate(stream.events):
+        position = len(kept)  # skipped events do not count
         missing = [name for name in fields if name in guarded and _is_missing(event[name])]
-        if missing and not skip_nulls:
+        if missing and skip_nulls:
+            continue
+        if missing:
             value = "NULL" if event[missing[0]] is None else "NaN"
             raise DataError(
                 "null",
@@ -92,8 +97,7 @@ def _checked(
                 position=position,
             )
         _check_enums(event, fields, stream.key, position)
-        if not missing:
-            kept.append(position)
+        kept.append(at)
     return Stream(stream.key, [stream.events[at] for at in kept], [stream.rows[at] for at in kept])
 
 

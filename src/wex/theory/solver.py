@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING
 
 import z3
@@ -84,7 +85,7 @@ class Translation:
         if not isinstance(atom, Comparison):
             return False
         sides = (atom.left, atom.right)
-        if self.floating and any(map(rounds, sides)):
+        if self.floating and any(rounds(side) or _infinite(side) for side in sides):
             return True
         return not all(map(linear, sides))
 
@@ -151,9 +152,7 @@ class Translation:
                 return z3.IntVal(value)
             case str():
                 return z3.IntVal(self.code(value))
-        nearest = rounded(value) if self.floating else 0.0
-        exact = value if math.isinf(nearest) or not self.floating else Fraction(nearest)
-        return z3.RealVal(str(exact))
+        return z3.RealVal(str(Fraction(rounded(value)) if self.floating else value))
 
     def code(self, text: str) -> int:
         """Return the number that stands for a text."""
@@ -162,7 +161,7 @@ class Translation:
     def _variable(self, field: Field) -> z3.ExprRef:
         if field not in self.variables:
             sorts = {"whole": z3.Int, "real": z3.Real, "text": z3.Int, "bool": z3.Bool}
-            variable = sorts[field.kind](f"{field.name}[{field.offset}]")
+            variable = sorts[field.kind](f"field{len(self.variables)}")
             self.variables[field] = variable
             if field.type.values:
                 codes = [variable == self.code(text) for text in field.type.values]
@@ -225,6 +224,16 @@ def satisfiable(guard: Guard, lookback: int) -> bool:
         return True
 
 
+def _infinite(term: Term) -> bool:
+    """Tell whether a value has a constant that is infinite as a float."""
+    match term:
+        case Constant(Fraction() as value):
+            return math.isinf(rounded(value))
+        case Negative(value) | Absolute(value):
+            return _infinite(value)
+    return False
+
+
 def _real(term: z3.ExprRef) -> z3.ExprRef:
     return z3.ToReal(term) if z3.is_int(term) else term
 
@@ -261,7 +270,7 @@ def _python(value: z3.ExprRef, field: Field, names: dict[int, str]) -> Value:
     number: int = value.as_long()
     if field.kind == "whole":
         return number
-    while number not in names:  # a text that is none of the constants: make one up
-        fresh = f"text{len(names)}"
-        names[number] = fresh if fresh not in names.values() else f"{fresh}_"
+    if number not in names:  # a text that is none of the constants: make one up
+        taken = set(names.values())
+        names[number] = next(text for text in map("text{}".format, count()) if text not in taken)
     return names[number]

@@ -52,11 +52,22 @@ class Field(Term):
         return kind_of(self.type)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant(Term):
-    """A constant: an int, an exact Fraction for a real, a str or a bool."""
+    """A constant: an int, an exact Fraction for a real, a str or a bool.
+
+    Equal means of one kind, too: `n + 1` is exact, and `n + 1.0` rounds.
+    """
 
     value: int | Fraction | str | bool
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant):
+            return NotImplemented
+        return self.kind == other.kind and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.value))
 
     @property
     def kind(self) -> Kind:

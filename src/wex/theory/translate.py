@@ -135,8 +135,9 @@ def _fold(op: str, left: Term, right: Term) -> Term:
     """Return `left op right`, computed if both are constants."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         value = _computed(op, left.value, right.value)
-        if value is not None:
-            return Constant(value)
+        constant = None if value is None else _in_range(value)
+        if constant is not None:
+            return constant
     return terms.Arithmetic(op, left, right)  # type: ignore[arg-type]
 
 
@@ -147,19 +148,25 @@ def _computed(op: str, left: object, right: object) -> int | Fraction | None:
         return Fraction(left) / Fraction(right) if right else None
     results = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right}
     value: int | Fraction = results[op]()
-    return value if isinstance(value, Fraction) or -(2**63) <= value < 2**63 else None
+    return value
 
 
 def _negative(term: Term) -> Term:
     if isinstance(term, Constant) and isinstance(term.value, int | Fraction):
-        return Constant(-term.value)
+        return _in_range(-term.value) or terms.Negative(term)
     return terms.Negative(term)
 
 
 def _absolute(term: Term) -> Term:
     if isinstance(term, Constant) and isinstance(term.value, int | Fraction):
-        return Constant(-term.value if term.value < 0 else term.value)
+        return _in_range(-term.value if term.value < 0 else term.value) or terms.Absolute(term)
     return terms.Absolute(term)
+
+
+def _in_range(value: int | Fraction) -> Constant | None:
+    """Return a constant, unless it is a whole number that 64 bits do not hold."""
+    fits = isinstance(value, Fraction) or -(2**63) <= value < 2**63
+    return Constant(value) if fits else None
 
 
 def type_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Type:

@@ -13,7 +13,6 @@ from wex.windows.guards import Reading, regexes
 from wex.windows.normal import NormalForm, normal_form
 
 if TYPE_CHECKING:
-    from wex.automata.dfa import DFA
     from wex.spec import Meaning
     from wex.theory.letters import Letters
 
@@ -31,16 +30,6 @@ class CompiledWindow:
     until: int | None
 
 
-@dataclass(frozen=True)
-class CompiledAssume:
-    """An assumption over letters. A stream conforms as long as its run stays in live states."""
-
-    assume: tree.Assume
-    lookback: int
-    letters: Letters
-    automaton: DFA
-
-
 def compile_window(meaning: Meaning, at: int) -> CompiledWindow:
     """Return the window number `at` of a spec, compiled."""
     window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
@@ -51,11 +40,3 @@ def compile_window(meaning: Meaning, at: int) -> CompiledWindow:
     until = reading.where(window.until.predicate) if window.until else None
     form = normal_form(reading.workshop, pairs)
     return CompiledWindow(window, lookback, reading.letters, form, until)
-
-
-def compile_assume(meaning: Meaning, at: int) -> CompiledAssume:
-    """Return the assumption number `at` of a spec, compiled."""
-    assume, lookback = meaning.expanded.assumes[at], meaning.assume_lookbacks[at]
-    reading = Reading([assume], meaning.fields, lookback)
-    automaton = reading.workshop.automaton(reading.regex(assume.regex))
-    return CompiledAssume(assume, lookback, reading.letters, automaton)

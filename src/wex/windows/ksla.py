@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from wex.automata.dfa import DFA, Word
     from wex.spec.types import Type
+    from wex.theory.terms import Guard
 
 FALSE = tree.Bool(False)
 
@@ -205,9 +206,10 @@ def difference(first: KSLA, second: KSLA) -> Word | None:
 def from_regex(regex: tree.Regex, fields: Mapping[str, Type], lookback: int) -> KSLA:
     """Return the smallest automaton of a regular expression, by derivatives."""
     reading = Reading([regex], fields, lookback)
-    predicates = tuple(
-        each for each, guard in reading.guards.items() if guard in reading.letters.guards
-    )
+    written: dict[Guard, tree.Expr] = {}
+    for each, guard in reading.guards.items():
+        written.setdefault(guard, each)
+    predicates = tuple(written[guard] for guard in reading.letters.guards)
     form = LetterForm(fields, lookback, predicates, reading.letters)
     return form.ksla(reading.workshop.automaton(reading.regex(regex)))
 
