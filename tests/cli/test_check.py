@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -131,11 +130,14 @@ def test_output_without_a_reader(command: str, status: int, tmp_path: Path) -> N
 
 def test_an_interrupt_is_status_130(tmp_path: Path) -> None:
     pipe = tmp_path / "never"
-    os.mkfifo(pipe)  # reading it waits for ever
+    os.mkfifo(pipe)
     with subprocess.Popen([*WEX, "check", str(pipe)], stderr=subprocess.PIPE) as process:
-        time.sleep(1)
+        writer = os.open(
+            pipe, os.O_WRONLY
+        )  # waits until the command reads, which then waits for us
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
+        os.close(writer)
     assert process.returncode == 130
     assert b"Traceback" not in said
 
