@@ -18,7 +18,7 @@ from wex.spec.source import Source, Span
 from wex.theory.terms import fields
 from wex.theory.translate import guard_of
 from wex.windows.assumptions import compile_promise
-from wex.windows.guards import predicates, regexes
+from wex.windows.guards import deciding_parts, predicates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,7 @@ def guarded_fields(found: Meaning) -> frozenset[str]:
     """Return the fields that some predicate reads: there a NULL is not let through."""
     parts = [
         *found.expanded.assumes,
-        *(part for each in found.expanded.windows for part in regexes(each)),
+        *(part for each in found.expanded.windows for part in deciding_parts(each)),
     ]
     guards = [guard_of(each, found.fields) for part in parts for each in predicates(part)]
     return frozenset(field.name for guard in guards for field in fields(guard))

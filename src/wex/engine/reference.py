@@ -19,7 +19,7 @@ from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
 from wex.theory.terms import Guard, fields, offsets
 from wex.theory.translate import guard_of
 from wex.windows.compile import ANYWHERE
-from wex.windows.guards import predicates, regexes
+from wex.windows.guards import deciding_parts, predicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -335,7 +335,7 @@ def _truth_table(
     window: tree.Window, grams: Grams, fields: Mapping[str, Type]
 ) -> dict[tree.Expr, list[bool]]:
     """Return for every predicate that decides about a window where it holds."""
-    written = dict.fromkeys(each for part in regexes(window) for each in predicates(part))
+    written = dict.fromkeys(each for part in deciding_parts(window) for each in predicates(part))
     guards = {each: guard_of(each, fields) for each in written}
     return {
         each: [grams.holds(guard, position) for position in grams.positions]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.windows.guards import Reading, regexes
+from wex.windows.guards import Reading, deciding_parts
 from wex.windows.normal import NormalForm, normal_form
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class CompiledWindow:
 def compile_window(meaning: Meaning, at: int) -> CompiledWindow:
     """Return the window number `at` of a spec, compiled."""
     window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
-    reading = Reading(regexes(window), meaning.fields, lookback, pad=window.pad)
+    reading = Reading(deciding_parts(window), meaning.fields, lookback, pad=window.pad)
     pairs = [
         (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match)) for pair in window.pairs
     ]

@@ -72,7 +72,7 @@ class Reading:
         raise TypeError(node)
 
 
-def regexes(window: tree.Window) -> Sequence[tree.Node]:
+def deciding_parts(window: tree.Window) -> Sequence[tree.Node]:
     """Return the parts of a window whose predicates decide about it."""
     parts: list[tree.Node] = list(window.pairs)
     return [*parts, *(each for each in (window.where, window.until) if each)]

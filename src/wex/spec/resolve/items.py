@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
@@ -40,7 +39,7 @@ def check_stream(stream: tree.Stream, scope: Scope, problems: Problems) -> None:
     for each in stream.fields:
         scope.fields.setdefault(each.name.text, _field_type(each.type, problems))
     for word, names in (("partition by", stream.partition_by), ("order by", stream.order_by)):
-        _unique(names, f"column in `{word}`", problems)
+        _unique(names, "column", problems, word)
         for name in names:
             _check_column(word, name, scope, problems)
     for name in stream.partition_by:
@@ -223,15 +222,16 @@ def _check_option(
         problems.add("unknown-option", option, message, hint)
 
 
-def _unique(names: Iterable[tree.Name], what: str, problems: Problems) -> None:
-    names = list(names)
-    counts = Counter(name.text for name in names)
+def _unique(
+    names: Iterable[tree.Name], what: str, problems: Problems, clause: str | None = None
+) -> None:
+    """Note a second thing of one name, or the second mention of a name in a clause."""
     seen: set[str] = set()
     for name in names:
-        if counts[name.text] > 1 and name.text in seen:
-            hint = "remove it, or give it another name"
+        if name.text in seen:
             message = f"there are two {what}s called `{name.text}`"
-            if " in " in what:
-                message = f"`{name.text}` stands twice in {what.partition(' in ')[2]}"
+            if clause:
+                message = f"`{name.text}` stands twice in `{clause}`"
+            hint = "remove it, or give it another name"
             problems.add("duplicate-name", name, message, hint)
         seen.add(name.text)
