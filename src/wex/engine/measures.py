@@ -3,110 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from wex.spec import tree
-from wex.spec.types import DURATION, INT, PREDICATE, REAL, Type
+from wex.spec.types import DURATION, INT, REAL, Type
 from wex.theory.evaluate import FLOATING, ArithmeticFault, rounded, truth, value_of
 from wex.theory.terms import Guard, Term
-from wex.theory.translate import guard_of, term_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from wex.theory.evaluate import Gram, Value
+    from wex.windows.measures import Aggregate, Measure
 
 Inputs = list[tuple["Value", ...]]  # for each event of a window, the values of the arguments
-PREDICATE_AGGREGATES = ("count_if", "some", "every")
+Place = tuple["Gram", int | None]  # an event by its gram, and where the first event lies
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """One aggregate of a measure: which, over what, and which events count."""
-
-    name: str
-    arguments: tuple[Term | Guard, ...]
-    types: tuple[Type, ...]
-    filter: Guard | None
-
-    def over(self, grams: Sequence[tuple[Gram, int | None]]) -> Value | list[Value]:
-        """Return its value over the events of a window, each given by its gram."""
-        inputs: Inputs = []
-        for gram, first in grams:
-            if self.filter is None or truth(self.filter, gram, first=first):
-                inputs.append(tuple(self._input(each, gram, first) for each in self.arguments))
-        return COMPUTE[self.name](inputs, self.types)
-
-    def _input(self, argument: Term | Guard, gram: Gram, first: int | None) -> Value:
-        if isinstance(argument, Guard):
-            return truth(argument, gram, first=first)
-        return value_of(argument, gram)
+def measured(measure: Measure, grams: Sequence[Place]) -> Value | list[Value]:
+    """Return the value of a measure over the events of a window, each given by its gram."""
+    found = {f"#{at}": _aggregated(each, grams) for at, each in enumerate(measure.aggregates)}
+    return value_of(measure.value, [found])  # type: ignore[list-item]
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A measure: arithmetic on aggregates, which stand in it as fields `#0`, `#1` and so on."""
-
-    name: str
-    aggregates: tuple[Aggregate, ...]
-    value: Term
-
-    def over(self, grams: Sequence[tuple[Gram, int | None]]) -> Value | list[Value]:
-        """Return its value over the events of a window."""
-        found = {f"#{at}": each.over(grams) for at, each in enumerate(self.aggregates)}
-        return value_of(self.value, [found])  # type: ignore[list-item]
+def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
+    inputs: Inputs = []
+    for gram, first in grams:
+        if aggregate.filter is None or truth(aggregate.filter, gram, first=first):
+            inputs.append(tuple(_input(each, gram, first) for each in aggregate.arguments))
+    return COMPUTE[aggregate.name](inputs, aggregate.types)
 
 
-def measure_of(measure: tree.Measure, fields: Mapping[str, Type]) -> Measure:
-    """Return a measure of an expanded spec, ready to compute."""
-    aggregates: list[Aggregate] = []
-    types: dict[str, Type] = {}
-
-    def pulled_out(node: tree.Expr) -> tree.Expr:
-        match node:
-            case tree.Call(tree.Name("abs"), (value,)):
-                return tree.Call(node.name, (pulled_out(value),))
-            case tree.Call():
-                name = f"#{len(aggregates)}"
-                aggregates.append(_aggregate(node, fields))
-                types[name] = _result_type(node, fields)
-                return tree.Ref(name)
-            case tree.Neg(value):
-                return tree.Neg(pulled_out(value))
-            case tree.Binary(op, left, right):
-                return tree.Binary(op, pulled_out(left), pulled_out(right))
-        return node
-
-    value = pulled_out(measure.value)
-    return Measure(measure.name.text, tuple(aggregates), term_of(value, types))
-
-
-def _aggregate(call: tree.Call, fields: Mapping[str, Type]) -> Aggregate:
-    arguments: list[Term | Guard] = []
-    types: list[Type] = []
-    for arg in call.args:
-        if call.name.text in PREDICATE_AGGREGATES:
-            arguments.append(guard_of(arg, fields))
-            types.append(PREDICATE)
-        else:
-            arguments.append(term_of(arg, fields))
-            types.append(type_of(arg, fields))
-    condition = guard_of(call.filter, fields) if call.filter else None
-    return Aggregate(call.name.text, tuple(arguments), tuple(types), condition)
-
-
-def _result_type(call: tree.Call, fields: Mapping[str, Type]) -> Type:
-    from wex.spec.aggregates import AGGREGATES  # noqa: PLC0415
-
-    name = call.name.text
-    types = [
-        PREDICATE if name in PREDICATE_AGGREGATES else type_of(arg, fields) for arg in call.args
-    ]
-    found = AGGREGATES[name].result(*types)
-    assert found is not None
-    return found
+def _input(argument: Term | Guard, gram: Gram, first: int | None) -> Value:
+    if isinstance(argument, Guard):
+        return truth(argument, gram, first=first)
+    return value_of(argument, gram)
 
 
 # --- What each aggregate computes. NULLs are passed over, as in SQL.

@@ -11,15 +11,16 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from wex import limits
-from wex.engine.measures import Measure, measure_of
+from wex.engine.measures import measured
 from wex.errors import DataError
 from wex.spec import tree
 from wex.spec.types import microseconds
 from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
-from wex.theory.terms import Guard, fields, offsets
+from wex.theory.terms import Guard, fields
 from wex.theory.translate import guard_of
 from wex.windows.compile import ANYWHERE
 from wex.windows.guards import deciding_parts, predicates
+from wex.windows.measures import Measure, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -225,13 +226,12 @@ class Definition:
         return self._measured[pair]
 
     def _measure(self, measure: Measure, pair: Pair) -> Value | list[Value]:
-        deepest = max((-each for each in _measure_offsets(measure)), default=0)
-        grams = Grams(self.stream, deepest, pad=True)
+        grams = Grams(self.stream, measure.lookback(), pad=True)
         places: list[tuple[Gram, int | None]] = [
             (grams.gram(at), -at) for at in range(pair[0], pair[1] + 1)
         ]
         try:
-            return measure.over(places)
+            return measured(measure, places)
         except ArithmeticFault as fault:
             raise arithmetic_error(fault, self.stream, pair[0], measure.name) from fault
 
@@ -341,13 +341,3 @@ def _truth_table(
         each: [grams.holds(guard, position) for position in grams.positions]
         for each, guard in guards.items()
     }
-
-
-def _measure_offsets(measure: Measure) -> Iterator[int]:
-    for each in measure.aggregates:
-        for part in (*each.arguments, each.filter):
-            if part is None:
-                continue
-            yield from (field.offset for field in fields(part))
-            if isinstance(part, Guard):
-                yield from offsets(part)
