@@ -22,6 +22,7 @@ __all__ = [
     "LimitError",
     "Spec",
     "SpecError",
+    "StateError",
     "WexError",
     "build",
     "find",
@@ -33,7 +34,7 @@ __all__ = [
 if TYPE_CHECKING:
     from wex import build, limits
     from wex.engine.find import find
-    from wex.errors import DataError, LimitError, SpecError, WexError
+    from wex.errors import DataError, LimitError, SpecError, StateError, WexError
     from wex.spec import load, parse
     from wex.spec.tree import Spec
 
@@ -43,6 +44,7 @@ _HOMES = {
     "LimitError": "wex.errors",
     "Spec": "wex.spec.tree",
     "SpecError": "wex.errors",
+    "StateError": "wex.errors",
     "WexError": "wex.errors",
     "build": "wex",
     "find": "wex.engine.find",

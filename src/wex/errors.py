@@ -39,6 +39,10 @@ class LimitError(WexError):
         self.limit = limit
 
 
+class StateError(WexError):
+    """Saved bytes that do not fit: of another version, of another spec, damaged."""
+
+
 # Every code a DataError can have, and what it means. Codes are stable: tools may rely on them.
 DATA_CODES = {
     "arithmetic": "arithmetic without a result: beyond 64 bits, or not a number",

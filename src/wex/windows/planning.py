@@ -1,0 +1,95 @@
+"""From a spec to its plan, stage by stage: meaning → compiled windows and promise → plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wex.errors import WexError
+from wex.spec import meaning as meaning_of
+from wex.spec.types import microseconds
+from wex.theory.translate import guard_of
+from wex.windows.assumptions import compile_promise
+from wex.windows.compile import compile_window
+from wex.windows.measures import measure_of
+from wex.windows.plan import Plan, PlannedLetters, PlannedPromise, PlannedStream, PlannedWindow
+
+if TYPE_CHECKING:
+    from wex.spec import Meaning, tree
+    from wex.theory.letters import Letters
+    from wex.theory.terms import Guard
+    from wex.windows.assumptions import Promise
+
+EVENTS = ("event", "events")
+
+
+def plan_of(spec: tree.Spec) -> Plan:
+    """Return the plan of a spec whose windows are given by pairs.
+
+    >>> import wex
+    >>> plan = plan_of(wex.parse("stream s (x real) window rise match [x > x[-1]]+"))
+    >>> Plan.from_bytes(plan.to_bytes()).fingerprint == plan.fingerprint
+    True
+    """
+    meaning = meaning_of(spec)
+    guards: dict[Guard, int] = {}
+    windows = tuple(_window(meaning, at, guards) for at in range(len(meaning.expanded.windows)))
+    promise = compile_promise(meaning)
+    return Plan(
+        _stream(meaning),
+        windows=windows,
+        promise=None if promise is None else _promise(promise, guards),
+        guards=tuple(guards),
+    )
+
+
+def _stream(meaning: Meaning) -> PlannedStream:
+    stream = meaning.spec.stream
+    return PlannedStream(
+        tuple(meaning.fields.items()),
+        tuple(name.text for name in stream.partition_by),
+        tuple(name.text for name in stream.order_by),
+        skip_nulls=bool(stream.nulls and stream.nulls.text == "skip"),
+    )
+
+
+def _letters(letters: Letters, guards: dict[Guard, int]) -> PlannedLetters:
+    numbers = tuple(guards.setdefault(guard, len(guards)) for guard in letters.guards)
+    return PlannedLetters(numbers, letters.rows)
+
+
+def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindow:
+    window = meaning.expanded.windows[at]
+    if window.where is not None:
+        message = f"the window `{window.name.text}` is given by a formula, and plans have pairs"
+        raise WexError("formula", message, "run it with wex.find, or say it with `match`")
+    compiled = compile_window(meaning, at)
+    within, until = window.within, window.until
+    by_events = within is not None and within.unit.text in EVENTS
+    return PlannedWindow(
+        name=window.name.text,
+        lookback=compiled.lookback,
+        pad=window.pad,
+        letters=_letters(compiled.letters, guards),
+        prefix=compiled.form.prefix,
+        starts=compiled.form.starts,
+        window=compiled.form.window,
+        until=compiled.until,
+        or_end=bool(until and until.or_end),
+        within_events=int(within.amount.value) if within and by_events else None,
+        within_time=microseconds(within.amount, within.unit.text)
+        if within and not by_events
+        else None,
+        keep=window.keep.text if window.keep else "all",
+        measures=tuple(measure_of(each, meaning.fields) for each in window.measures),
+        having=guard_of(window.having, meaning.measures[at]) if window.having else None,
+    )
+
+
+def _promise(promise: Promise, guards: dict[Guard, int]) -> PlannedPromise:
+    return PlannedPromise(
+        tuple(map(str, promise.assumes)),
+        promise.first,
+        tuple(_letters(phase, guards) for phase in promise.phases),
+        promise.table,
+        promise.live,
+    )
