@@ -1,0 +1,75 @@
+"""Letters from columns are the letters of the grams, for every window and every stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wex
+from tests.strategies import specs, streams
+from wex.engine.letters import Lettering
+from wex.engine.reference import Grams
+from wex.engine.streams import Stream
+from wex.spec import tree
+from wex.theory.evaluate import Event
+from wex.theory.terms import Guard
+from wex.windows.plan import PlannedLetters
+from wex.windows.planning import plan_of
+
+
+@given(
+    specs.specs(),
+    st.lists(st.lists(streams.events, min_size=1, max_size=5), min_size=1, max_size=4),
+)
+def test_letters_from_columns_are_those_of_the_grams(
+    spec: tree.Spec, words: list[list[Event]]
+) -> None:
+    if any(window.where for window in spec.windows):
+        return
+    plan = plan_of(spec)
+    starts = np.cumsum([0, *(len(word) for word in words[:-1])]).astype(np.int64)
+    lettering = Lettering(plan, streams.table([event for word in words for event in word]), starts)
+    for window in plan.windows:
+        first = 0 if window.pad else window.lookback
+        try:
+            expected = [
+                letter
+                for word in words
+                for letter in by_grams(plan.guards, window.letters, word, window.lookback, first)
+            ]
+        except wex.DataError:
+            with pytest.raises(wex.DataError):
+                lettering.word(window.letters, first)
+        else:
+            assert lettering.word(window.letters, first).tolist() == expected
+
+
+def by_grams(
+    guards: tuple[Guard, ...],
+    letters: PlannedLetters,
+    word: list[Event],
+    lookback: int,
+    first: int,
+) -> Iterator[int]:
+    grams = Grams(Stream((), word, []), lookback, pad=True)
+    for position in range(len(word)):
+        if position < first:
+            yield -1
+        else:
+            truths = tuple(grams.holds(guards[number], position) for number in letters.guards)
+            yield letters.rows.index(truths)
+
+
+def test_many_guards_are_looked_up_in_groups() -> None:
+    regex = " ".join(f"[n = {at}]" for at in range(20))
+    plan = plan_of(wex.parse(f"stream s (n int) window w match {regex}"))
+    (window,) = plan.windows
+    lettering = Lettering(plan, pa.table({"n": list(range(21))}), np.array([0]))
+    *found, other = lettering.word(window.letters, 0).tolist()
+    assert [window.letters.rows[letter].index(True) for letter in found] == list(range(20))
+    assert not any(window.letters.rows[other])
