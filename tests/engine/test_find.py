@@ -532,7 +532,7 @@ def test_columns_without_values_mix_with_any_zone() -> None:
     assert wex.find(constant, {"a": []}).num_rows == 0
 
 
-# --- What a review found
+# --- Odd data, odd numbers, odd calls
 
 
 @pytest.mark.parametrize(
