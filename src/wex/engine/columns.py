@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from wex.errors import DataError
 from wex.spec.suggest import did_you_mean
-from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, TIMESTAMP, Type
+from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     if type_ == OTHER:
         return column
     if pa.types.is_null(given):
-        return column if type_ == TIMESTAMP else column.cast(_canonical(type_))
+        return column if type_ == TIMESTAMP else column.cast(arrow_type(type_))
     if type_ == TIMESTAMP and pa.types.is_timestamp(given):
         return _timestamps(column)
     if _accepts(type_, given):
@@ -114,15 +114,19 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     )
 
 
-def _canonical(type_: Type) -> pa.DataType:
-    types = {
-        BOOL: pa.bool_(),
-        INT: pa.int64(),
-        REAL: pa.float64(),
-        DATE: pa.date32(),
-        TIMESTAMP: pa.timestamp("us"),
-    }
-    return types.get(type_, pa.string())
+_ARROW_TYPES = {
+    BOOL: pa.bool_(),
+    INT: pa.int64(),
+    REAL: pa.float64(),
+    DATE: pa.date32(),
+    TIMESTAMP: pa.timestamp("us"),
+    DURATION: pa.duration("us"),
+}
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    """Return the Arrow type that stands for a type, in data and in results; texts are strings."""
+    return _ARROW_TYPES.get(type_, pa.string())
 
 
 def _accepts(type_: Type, given: pa.DataType) -> bool:
@@ -147,7 +151,7 @@ def _accepts(type_: Type, given: pa.DataType) -> bool:
 
 
 def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
-    target = _canonical(type_)
+    target = arrow_type(type_)
     if type_ == REAL and pa.types.is_integer(column.type):
         _exact_floats(column)
     if pa.types.is_decimal(column.type):

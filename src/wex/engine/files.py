@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.columns import arrow_type
 from wex.errors import DataError, WexError
 from wex.spec.suggest import did_you_mean
-from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, TIMESTAMP, Type
+from wex.spec.types import DATE, OTHER, Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,14 +72,14 @@ def _read_parquet(path: Path, _fields: Mapping[str, Type]) -> pa.Table:
 def _read_csv(path: Path, fields: Mapping[str, Type]) -> pa.Table:
     from pyarrow import csv  # noqa: PLC0415
 
-    types = {name: _declared(type_) for name, type_ in fields.items() if type_ != OTHER}
+    types = {name: arrow_type(type_) for name, type_ in fields.items() if type_ != OTHER}
     return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
 
 
 def _read_json(path: Path, fields: Mapping[str, Type]) -> pa.Table:
     from pyarrow import json  # noqa: PLC0415
 
-    declared = {name: _declared(type_) for name, type_ in fields.items() if type_ != OTHER}
+    declared = {name: arrow_type(type_) for name, type_ in fields.items() if type_ != OTHER}
     dates = [name for name, type_ in fields.items() if type_ == DATE]  # JSON has them as strings
     schema = pa.schema({**declared, **dict.fromkeys(dates, pa.string())})
     table = json.read_json(path, parse_options=json.ParseOptions(explicit_schema=schema))
@@ -95,17 +96,6 @@ def _read_arrow(path: Path, _fields: Mapping[str, Type]) -> pa.Table:
         except pa.ArrowInvalid:
             source.seek(0)
             return pa.ipc.open_stream(source).read_all()
-
-
-def _declared(type_: Type) -> pa.DataType:
-    types = {
-        BOOL: pa.bool_(),
-        INT: pa.int64(),
-        REAL: pa.float64(),
-        TIMESTAMP: pa.timestamp("us"),
-        DATE: pa.date32(),
-    }
-    return types.get(type_, pa.string())
 
 
 def write_table(table: pa.Table, path: Path, given: str | None = None) -> None:

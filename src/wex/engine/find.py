@@ -47,10 +47,11 @@ def find(
     order = [name.text for name in found.spec.stream.order_by]
     table = sort(conform(data, found.fields, keys), keys, order, found.fields)
     check_zones(found, table)
-    skip = bool(found.spec.stream.nulls and found.spec.stream.nulls.text == "skip")
     promise = compile_promise(found)
     rows: list[Row] = []
-    for stream in streams(table, keys, found.fields, guarded_fields(found), skip_nulls=skip):
+    for stream in streams(
+        table, keys, found.fields, guarded_fields(found), skip_nulls=found.skip_nulls
+    ):
         if promise is not None:
             check_promise(promise, stream)
         ordered = []

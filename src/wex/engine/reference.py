@@ -14,7 +14,7 @@ from wex import limits
 from wex.engine.measures import measured
 from wex.errors import DataError
 from wex.spec import tree
-from wex.spec.types import microseconds
+from wex.spec.types import EVENT_UNITS, microseconds
 from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
 from wex.theory.terms import Guard, fields
 from wex.theory.translate import guard_of
@@ -193,7 +193,7 @@ class Definition:
         within = self.window.within
         if within is None:
             return found
-        if within.unit.text in ("event", "events"):
+        if within.unit.text in EVENT_UNITS:
             return {(b, e) for b, e in found if e - b + 1 <= within.amount.value}
         length = microseconds(within.amount, within.unit.text)
         assert length is not None

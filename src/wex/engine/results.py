@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.columns import arrow_type
 from wex.engine.streams import Passed
 from wex.errors import DataError
 from wex.spec import tree
-from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
+from wex.spec.types import OTHER, TIMESTAMP, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,14 +104,7 @@ def _arrow_type(type_: Type, sources: Sequence[str], table: pa.Table) -> pa.Data
     if type_ == TIMESTAMP:
         zones = [each.tz for each in given if pa.types.is_timestamp(each)]
         return pa.timestamp("us", zones[0] if zones else None)
-    types = {
-        BOOL: pa.bool_(),
-        INT: pa.int64(),
-        REAL: pa.float64(),
-        DATE: pa.date32(),
-        DURATION: pa.duration("us"),
-    }
-    return types.get(type_, pa.string())
+    return arrow_type(type_)
 
 
 def _sources(name: str, type_: Type, table: pa.Table, meaning: Meaning) -> list[str]:

@@ -57,6 +57,7 @@ _MICROSECONDS = {
     "day": 86_400_000_000,
     "week": 604_800_000_000,
 }
+EVENT_UNITS = ("event", "events")  # of `within`
 UNITS = {name + end: size for name, size in _MICROSECONDS.items() for end in ("", "s")}
 
 

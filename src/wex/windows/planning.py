@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
-from wex.spec.types import microseconds
+from wex.spec.types import EVENT_UNITS, microseconds
 from wex.theory.translate import guard_of
 from wex.windows.assumptions import compile_promise
 from wex.windows.compile import compile_window
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from wex.theory.letters import Letters
     from wex.theory.terms import Guard
     from wex.windows.assumptions import Promise
-
-EVENTS = ("event", "events")
 
 
 def plan_of(spec: tree.Spec) -> Plan:
@@ -48,7 +46,7 @@ def _stream(meaning: Meaning) -> PlannedStream:
         tuple(meaning.fields.items()),
         tuple(name.text for name in stream.partition_by),
         tuple(name.text for name in stream.order_by),
-        skip_nulls=bool(stream.nulls and stream.nulls.text == "skip"),
+        skip_nulls=meaning.skip_nulls,
     )
 
 
@@ -64,7 +62,7 @@ def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindo
         raise WexError("formula", message, "run it with wex.find, or say it with `match`")
     compiled = compile_window(meaning, at)
     within, until = window.within, window.until
-    by_events = within is not None and within.unit.text in EVENTS
+    by_events = within is not None and within.unit.text in EVENT_UNITS
     return PlannedWindow(
         name=window.name.text,
         lookback=compiled.lookback,

@@ -42,6 +42,12 @@ class Meaning:
     assume_lookbacks: tuple[int, ...]
     measures: tuple[Mapping[str, Type], ...]
 
+    @property
+    def skip_nulls(self) -> bool:
+        """Tell whether events with a NULL that matters are skipped; else they are an error."""
+        nulls = self.spec.stream.nulls
+        return nulls is not None and nulls.text == "skip"
+
 
 def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> Meaning | None:
     """Return the meaning of a spec, or None after noting why it has none.

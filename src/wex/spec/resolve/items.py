@@ -12,6 +12,7 @@ from wex.spec.resolve.measures import Having, Measures
 from wex.spec.resolve.regexes import check_regex
 from wex.spec.suggest import closest, did_you_mean
 from wex.spec.types import (
+    EVENT_UNITS,
     FIELD_TYPE_NAMES,
     FIELD_TYPES,
     OTHER,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 KEEP = ("all", "shortest", "longest", "disjoint")
 NULLS = ("error", "skip")
-EVENTS = ("event", "events")
 RESULT_COLUMNS = ("window_name", "start_index", "end_index", "window_start", "window_end")
 
 
@@ -145,7 +145,7 @@ def _check_shape(window: tree.Window, problems: Problems) -> None:
 
 def _check_within(within: tree.Within, stream: tree.Stream, events: Events) -> None:
     problems = events.problems
-    if within.unit.text in EVENTS:
+    if within.unit.text in EVENT_UNITS:
         if (
             check_count(problems, within.amount, MAX_EVENTS, "a number of events", "leave it out")
             < 1
