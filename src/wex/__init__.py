@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DataError",
     "LimitError",
+    "Processor",
     "Spec",
     "SpecError",
     "StateError",
@@ -34,6 +35,7 @@ __all__ = [
 if TYPE_CHECKING:
     from wex import build, limits
     from wex.engine.find import find
+    from wex.engine.processor import Processor
     from wex.errors import DataError, LimitError, SpecError, StateError, WexError
     from wex.spec import load, parse
     from wex.spec.tree import Spec
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DataError": "wex.errors",
     "LimitError": "wex.errors",
+    "Processor": "wex.engine.processor",
     "Spec": "wex.spec.tree",
     "SpecError": "wex.errors",
     "StateError": "wex.errors",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
+from tests.engine.test_truths import batch_of
 from tests.strategies import specs, streams
 from wex.engine.letters import Lettering
+from wex.engine.machines import CODED
 from wex.engine.reference import Grams
 from wex.engine.streams import Stream
 from wex.spec import tree
+from wex.spec.types import INT
 from wex.theory.evaluate import Event
 from wex.theory.terms import Guard
 from wex.windows.plan import PlannedLetters
@@ -32,10 +34,12 @@ def test_letters_from_columns_are_those_of_the_grams(
     if any(window.where for window in spec.windows):
         return
     plan = plan_of(spec)
-    starts = np.cumsum([0, *(len(word) for word in words[:-1])]).astype(np.int64)
-    lettering = Lettering(plan, streams.table([event for word in words for event in word]), starts)
+    batch = batch_of(
+        streams.table([event for word in words for event in word]), [len(word) for word in words]
+    )
     for window in plan.windows:
         first = 0 if window.pad else window.lookback
+        reader = (window.letters, first, window.pad)
         try:
             expected = [
                 letter
@@ -44,9 +48,15 @@ def test_letters_from_columns_are_those_of_the_grams(
             ]
         except wex.DataError:
             with pytest.raises(wex.DataError):
-                lettering.word(window.letters, first)
+                Lettering(plan, [reader], coded=False).read(batch)
         else:
-            assert lettering.word(window.letters, first).tolist() == expected
+            (letters,) = Lettering(plan, [reader], coded=False).read(batch)
+            (codes,) = Lettering(plan, [reader], coded=True).read(batch)
+            for letter, code, right in zip(letters.tolist(), codes.tolist(), expected, strict=True):
+                assert right in (-1, letter)
+                truths = window.letters.rows[letter]
+                if right >= 0 and len(truths) <= CODED:
+                    assert code == sum(true << bit for bit, true in enumerate(truths))
 
 
 def by_grams(
@@ -69,7 +79,8 @@ def test_many_guards_are_looked_up_in_groups() -> None:
     regex = " ".join(f"[n = {at}]" for at in range(20))
     plan = plan_of(wex.parse(f"stream s (n int) window w match {regex}"))
     (window,) = plan.windows
-    lettering = Lettering(plan, pa.table({"n": list(range(21))}), np.array([0]))
-    *found, other = lettering.word(window.letters, 0).tolist()
+    batch = batch_of(pa.table({"n": list(range(21))}), [21], {"n": INT})
+    (letters,) = Lettering(plan, [(window.letters, 0, False)], coded=True).read(batch)
+    *found, other = letters.tolist()
     assert [window.letters.rows[letter].index(True) for letter in found] == list(range(20))
     assert not any(window.letters.rows[other])

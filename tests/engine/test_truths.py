@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+import wex
 from tests.strategies import specs, streams
 from tests.strategies.specs import FIELDS
 from tests.theory.test_letters import guard, guards_of
-from wex.engine.truths import Truths
+from wex.engine.batch import Batch, Whole
+from wex.engine.truths import Deciders, kleene
+from wex.engine.values import Faults
 from wex.spec import tree
-from wex.spec.types import INT, REAL
+from wex.spec.types import INT, REAL, Type
 from wex.theory.evaluate import ArithmeticFault, Event, holds
-from wex.theory.terms import offsets
+from wex.theory.terms import Guard, offsets
 
 lengths = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 # Numbers near the borders of 64 bits and of what a float holds exactly, too.
@@ -40,35 +45,64 @@ def test_columns_agree_with_events(
 def check(written: tree.Expr, words: list[list[Event]]) -> None:
     (found,) = guards_of([written])
     k = max((-offset for offset in offsets(found)), default=0)
-    table = streams.table([event for word in words for event in word])
-    starts = np.cumsum([0, *(len(word) for word in words[:-1])]).astype(np.int64)
-    truths = Truths(table, FIELDS, starts)
-    held = truths.of(found)
-    faulty = {int(row) for fault in truths.faults(found) for row in fault.rows}
-    for start, word in zip(starts, words, strict=True):
-        for position in range(len(word)):
-            gram = [word[at] if at >= 0 else None for at in range(position - k, position + 1)]
-            row = int(start) + position
-            try:
-                expected = holds(found, gram, first=-position)
-            except ArithmeticFault:
-                assert row in faulty
-            else:
-                assert row not in faulty
+    events = [event for word in words for event in word]
+    batch = batch_of(streams.table(events), [len(word) for word in words])
+    held = two_valued(found, batch)
+    known, faults = three_valued(found, batch)
+    position_of = batch.positions
+    first_fault = None
+    for row, position in enumerate(position_of):
+        word = events[row - position : row + 1]
+        gram = [word[at] if at >= 0 else None for at in range(position - k, position + 1)]
+        try:
+            expected = holds(found, gram, first=-int(position))
+        except ArithmeticFault:
+            first_fault = row if first_fault is None else first_fault
+            assert faults is not None
+            assert faults[row]
+        else:
+            if held is not None:
                 assert held[row] == expected
+            assert faults is None or not faults[row]
+            if position >= k:
+                assert known[row] == expected
+    assert (held is None) == (first_fault is not None)
+
+
+def batch_of(table: pa.Table, lengths: list[int], fields: dict[str, Type] = FIELDS) -> Batch:
+    ends = np.cumsum(lengths).astype(np.int64)
+    starts = ends - np.array(lengths, dtype=np.int64)
+    return Batch(table, fields, (), starts, starts, ends, np.zeros(len(lengths), dtype=np.int64))
+
+
+def two_valued(found: Guard, batch: Batch) -> list[bool] | None:
+    """Return where a guard holds under `pad`, or None if its arithmetic fails."""
+    deciders = Deciders()
+    decide = deciders.decide(found, 0, pad=True)
+    try:
+        parts = [decide(block) for block in batch.blocks(deciders.reach)]
+    except wex.DataError as error:
+        assert error.code == "arithmetic"
+        return None
+    return [bool(each) for part in parts for each in part]
+
+
+def three_valued(found: Guard, batch: Batch) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+    faults = Faults()
+    held, _ = kleene(found, Whole(batch), faults)
+    bad = None if faults.bad is None else np.broadcast_to(faults.bad, (batch.rows,))
+    return held, bad
 
 
 @pytest.mark.parametrize("op", ["=", "!=", "<", "<=", ">", ">="])
 @given(n=wholes, x=reals)
 def test_whole_numbers_and_reals_compare_exactly(op: str, n: int, x: float) -> None:
-    import pyarrow as pa  # noqa: PLC0415
-
-    truths = Truths(pa.table({"n": [n], "x": [x]}), {"n": INT, "x": REAL}, np.array([0]))
+    batch = batch_of(pa.table({"n": [n], "x": [x]}), [1], {"n": INT, "x": REAL})
     for text in (f"n {op} x", f"x {op} n"):
-        assert truths.of(guard(text))[0] == holds(guard(text), [{"n": n, "x": x}])
+        assert two_valued(guard(text), batch) == [holds(guard(text), [{"n": n, "x": x}])]
 
 
 def test_atoms_that_differ_by_a_shift_are_computed_once() -> None:
-    truths = Truths(streams.table([]), FIELDS, np.array([], dtype=np.int64))
-    truths.of(guard("x[-2] > x[-1] and x[-1] > x", "x real"))
-    assert len(truths._atoms) == 1
+    deciders = Deciders()
+    deciders.decide(guard("x[-2] > x[-1] and x[-1] > x", "x real"), 0, pad=False)
+    assert len(deciders._atoms) == 1

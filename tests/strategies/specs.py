@@ -203,8 +203,24 @@ aggregates = st.one_of(
     st.builds(
         _call, st.sampled_from(["sum", "avg", "min", "max", "var", "stddev"]), integers | reals
     ),
-    st.builds(_call, st.sampled_from(["first", "last", "count"]), integers | reals | dates),
-    st.builds(_call, st.sampled_from(["count_distinct", "collect"]), strings | timestamps),
+    st.builds(
+        _call,
+        st.sampled_from(["sum", "avg", "min", "max", "first", "last"]),
+        durations,
+    ),
+    st.builds(
+        _call, st.sampled_from(["min", "max", "first", "last"]), strings | timestamps | dates
+    ),
+    st.builds(
+        _call,
+        st.sampled_from(["first", "last", "count"]),
+        integers | reals | dates | _fields("ok", "side"),
+    ),
+    st.builds(
+        _call,
+        st.sampled_from(["count_distinct", "collect"]),
+        strings | timestamps | reals | integers,
+    ),
     st.builds(_call, st.sampled_from(["count_if", "some", "every"]), predicates),
     st.builds(_call, st.sampled_from(["min_by", "max_by"]), strings, reals | timestamps),
     st.just(_call("count")),
@@ -216,10 +232,10 @@ spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x"
 
 
 @st.composite
-def windows(draw: st.DrawFn, called: str = "w0") -> tree.Window:
+def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -> tree.Window:
     """Windows of every form, with every clause."""
     pair = st.builds(tree.Pair, st.none() | regexes, regexes)
-    by_pairs = draw(st.booleans())
+    by_pairs = not formulas_too or draw(st.booleans())
     values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
     # Names carry the window: two windows may measure different types.
     measures = [tree.Measure(value, name(f"{called}_{at}")) for at, value in enumerate(values)]
@@ -251,7 +267,7 @@ def _field(field: str) -> tree.Field:
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> tree.Spec:
+def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.Spec:
     """Return specs over one stream with a field of every type."""
     stream = tree.Stream(
         name("events"),
@@ -260,10 +276,10 @@ def specs(draw: st.DrawFn) -> tree.Spec:
         (name("ts"),),
         draw(st.none() | st.sampled_from(["error", "skip"]).map(name)),
     )
-    count = draw(st.integers(1, 2))
+    count = draw(st.integers(1, most))
     return tree.Spec(
         stream,
         tuple(tree.Let(name(each), value) for each, value in LETS.items()),
         tuple(draw(st.lists(st.builds(tree.Assume, regexes, st.booleans()), max_size=1))),
-        tuple(draw(windows(f"w{at}")) for at in range(count)),
+        tuple(draw(windows(f"w{at}", formulas_too=formulas_too)) for at in range(count)),
     )

@@ -37,6 +37,23 @@ EXACT_VALUES: dict[str, st.SearchStrategy[object]] = {
 events: st.SearchStrategy[Event] = st.fixed_dictionaries(EXACT_VALUES)  # type: ignore[arg-type]
 
 
+def _gappy(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.one_of(*[values] * 7, st.none())
+
+
+# Some values are NULL or NaN: no matter where they are only measured.
+gappy_events: st.SearchStrategy[Event] = st.fixed_dictionaries(
+    {
+        **EXACT_VALUES,
+        **{
+            each: _gappy(EXACT_VALUES[each])
+            for each in ("key", "x", "n", "name", "ok", "day", "side")
+        },
+        "y": st.one_of(*[floats] * 15, st.just(float("nan"))),
+    }  # type: ignore[arg-type]
+)
+
+
 def exact(event: Event) -> Event:
     """Return an event with fractions for floats."""
     big = Fraction(10) ** 400  # the exact numbers have no infinite ones

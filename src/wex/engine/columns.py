@@ -18,6 +18,8 @@ from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Ty
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
 EXACT_IN_A_FLOAT = 2**53
 
 
@@ -248,29 +250,84 @@ def sort(
 ) -> pa.Table:
     """Return the rows stream by stream, each in its order; without an order, rows keep theirs."""
     _no_null_order(table, order_by, partition_by)
+    columns = sort_keys(table, partition_by, order_by, fields)
+    if not columns or is_sorted(columns):
+        return table
+    indices = pa.array(sort_indices(columns))
+    taken = [_take(table.column(name), indices, name) for name in table.column_names]
+    return pa.table(taken, names=table.column_names)
+
+
+def sort_indices(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
+    """Return the rows in the order of some columns; equal ones stay as they are."""
+    rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])
+    names = [f"#{at}" for at in range(len(columns) + 1)]
+    by = [(name, "ascending") for name in names]
+    found = pc.sort_indices(pa.table([*columns, rows], names=names), sort_keys=by)
+    indices: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+    return indices
+
+
+def sort_keys(
+    table: pa.Table,
+    partition_by: Sequence[str],
+    order_by: Sequence[str],
+    fields: Mapping[str, Type],
+) -> list[pa.ChunkedArray]:
+    """Return the columns that rows are sorted by, the first one first; all of it is ascending."""
     ties = [
         name
         for name, type_ in fields.items()
         if type_ != OTHER and name not in partition_by and name not in order_by
     ]
     keys = [*partition_by, *order_by, *(ties if order_by else [])]
-    if not keys:
-        return table
     columns: list[pa.ChunkedArray] = []
     for name in keys:
-        if table.column(name).null_count:
-            columns.append(pc.is_valid(table.column(name)))  # NULL first
-        columns.append(table.column(name))
+        columns += _without_gaps(table.column(name))
     floats = [name for name in keys if order_by and pa.types.is_floating(table.column(name).type)]
-    columns += [
-        _sign(table.column(name)) for name in floats
-    ]  # -0.0 equals 0.0, and is another value
-    columns.append(pa.chunked_array([pa.array(range(table.num_rows), pa.int64())]))
-    names = [f"#{at}" for at in range(len(columns))]
-    by = [(name, "ascending") for name in names]
-    indices = pc.sort_indices(pa.table(columns, names=names), sort_keys=by)
-    taken = [_take(table.column(name), indices, name) for name in table.column_names]
-    return pa.table(taken, names=table.column_names)
+    # -0.0 equals 0.0, and is another value
+    return [*columns, *(_sign(table.column(name)) for name in floats)]
+
+
+def _without_gaps(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Return a column as columns without NULL and NaN that sort alike: NULL first, NaN last."""
+    columns = []
+    if column.null_count:
+        columns.append(pc.is_valid(column))
+        column = column.fill_null(_SOMETHING.get(str(column.type), 0))
+    if pa.types.is_floating(column.type):
+        missing = pc.is_nan(column)
+        if pc.any(missing).as_py():
+            columns.append(missing)
+            column = pc.if_else(missing, 0.0, column)
+    return [*columns, column]
+
+
+_SOMETHING: dict[str, object] = {"string": "", "bool": False}
+
+
+def is_sorted(columns: Sequence[pa.ChunkedArray]) -> bool:
+    """Tell whether rows are in the order of some columns."""
+    rows = len(columns[0])
+    before = [column.slice(0, max(rows - 1, 0)) for column in columns]
+    after = [column.slice(1) for column in columns]
+    return bool(in_order(before, after).all())
+
+
+def in_order(
+    before: Sequence[pa.ChunkedArray], after: Sequence[pa.ChunkedArray]
+) -> NDArray[np.bool_]:
+    """Tell of each row whether it is at most the row beside it, by the first column that differs."""
+    size = len(before[0]) if before else 0
+    wrong = np.zeros(size, dtype=np.bool_)
+    undecided = np.ones(size, dtype=np.bool_)
+    for one, two in zip(before, after, strict=True):
+        greater = pc.greater(one, two).to_numpy()
+        wrong |= undecided & greater
+        undecided &= pc.equal(one, two).to_numpy()
+        if not undecided.any():
+            break
+    return ~wrong
 
 
 def _take(column: pa.ChunkedArray, indices: pa.Array, name: str) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""Letters from columns: the word that each window of a plan reads, for all streams of a table."""
+"""Letters from columns: for each window the code that its machine reads, for every row of a batch."""
 
 from __future__ import annotations
 
@@ -6,65 +6,98 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.truths import Truths
-from wex.errors import DataError
+from wex.engine.machines import CODED
+from wex.engine.truths import Deciders
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from wex.engine.batch import Batch, Block
+    from wex.engine.truths import Decide
     from wex.windows.plan import Plan, PlannedLetters
 
-GROUP = 8  # guards that are looked up at once
+    Codes = NDArray[np.uint8] | NDArray[np.int32]
 
 
 class Lettering:
-    """The letters of a sorted table; `starts` are the first rows of its streams.
+    """Reads the letters of several windows, or phases of a promise, in one pass over the columns."""
 
-    Guards are evaluated once for the whole plan, whichever windows use them.
-    """
+    def __init__(
+        self, plan: Plan, readers: Sequence[tuple[PlannedLetters, int, bool]], *, coded: bool
+    ) -> None:
+        """Read letters from positions `first` on, with or without `pad`: one reader each.
 
-    def __init__(self, plan: Plan, table: pa.Table, starts: NDArray[np.int64]) -> None:
-        self.plan = plan
-        self.truths = Truths(table, dict(plan.stream.fields), starts)
-        self._held: dict[int, NDArray[np.bool_]] = {}
+        With `coded`, few guards give their truths as the bits of a code instead of a letter.
+        """
+        self._deciders = Deciders()
+        self._readers: list[_Bits | _Steps] = []
+        for letters, first, pad in readers:
+            decide = [
+                self._deciders.decide(plan.guards[number], first, pad=pad)
+                for number in letters.guards
+            ]
+            few = coded and len(decide) <= CODED
+            self._readers.append(_Bits(decide) if few else _Steps(decide, letters))
 
-    def word(self, letters: PlannedLetters, first: int) -> NDArray[np.int32]:
-        """Return the letter of each row; rows before position `first` of their stream have none, -1."""
-        node = np.zeros(self.truths.rows, dtype=np.int32)
-        for at, table in enumerate(_steps(letters)):
-            code = np.zeros(self.truths.rows, dtype=np.uint8)
-            for bit, guard in enumerate(letters.guards[at * GROUP : (at + 1) * GROUP]):
-                code |= self._truth(guard, first).astype(np.uint8) << np.uint8(bit)
-            node = table[node, code]
-        if first:
-            node[self.truths.missing(first)] = -1
-        return node
+    def read(self, batch: Batch) -> list[Codes]:
+        """Return the codes that each reader finds."""
+        found: list[Codes] = [np.empty(batch.rows, dtype=each.dtype) for each in self._readers]
+        for block in batch.blocks(self._deciders.reach):
+            for reader, codes in zip(self._readers, found, strict=True):
+                reader.read(block, codes[block.row : block.end])
+        return found
 
-    def _truth(self, number: int, first: int) -> NDArray[np.bool_]:
-        guard = self.plan.guards[number]
-        for fault in self.truths.faults(guard):
-            rows = fault.rows[self.truths.positions[fault.rows] >= first]
-            if len(rows):
-                position = int(self.truths.positions[rows[0]])
-                hint = "keep the numbers smaller, or filter such rows out"
-                raise DataError("arithmetic", f"a value {fault.why}", hint, position=position)
-        if number not in self._held:
-            self._held[number] = self.truths.of(guard)
-        return self._held[number]
+
+class _Bits:
+    """The truths of at most eight guards as the bits of a byte."""
+
+    dtype = np.uint8
+
+    def __init__(self, decide: list[Decide]) -> None:
+        self._decide = decide
+
+    def read(self, block: Block, out: NDArray[np.uint8]) -> None:
+        if not self._decide:
+            out[:] = 0
+            return
+        out[:] = self._decide[0](block)
+        for bit, decide in enumerate(self._decide[1:], 1):
+            held = decide(block).view(np.uint8)
+            np.bitwise_or(out, held << np.uint8(bit), out=out)
+
+
+class _Steps:
+    """The letter itself, found by a group of guards after the other."""
+
+    dtype = np.int32
+
+    def __init__(self, decide: list[Decide], letters: PlannedLetters) -> None:
+        self._groups = [
+            (_Bits(decide[at * CODED : (at + 1) * CODED]), table)
+            for at, table in enumerate(_steps(letters))
+        ]
+
+    def read(self, block: Block, out: NDArray[np.int32]) -> None:
+        code = np.empty(block.size, dtype=np.uint8)
+        out[:] = 0
+        for bits, table in self._groups:
+            bits.read(block, code)
+            out[:] = table[out, code]
 
 
 def _steps(letters: PlannedLetters) -> list[NDArray[np.int32]]:
     """Return tables that find a letter by the truth of its guards, a group of guards after the other.
 
-    Row and column of a table are what the groups before it have found, and the truths of its own;
-    combinations that cannot be are -1.
+    Row and column of a table are what the groups before it have found, and the truths of its own.
+    Combinations that cannot be occur only where nobody reads: before the first gram of a stream.
     """
     known: dict[tuple[bool, ...], int] = {(): 0}
     tables: list[NDArray[np.int32]] = []
-    for begin in range(0, len(letters.guards), GROUP):
-        bits = min(GROUP, len(letters.guards) - begin)
-        table = np.full((len(known), 1 << bits), -1, dtype=np.int32)
+    for begin in range(0, len(letters.guards), CODED):
+        bits = min(CODED, len(letters.guards) - begin)
+        table = np.zeros((len(known), 1 << bits), dtype=np.int32)
         following: dict[tuple[bool, ...], int] = {}
         for row in letters.rows:
             code = sum(true << bit for bit, true in enumerate(row[begin : begin + bits]))

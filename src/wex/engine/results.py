@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from wex.engine.columns import arrow_type
 from wex.engine.streams import Passed
 from wex.errors import DataError
-from wex.spec import tree
-from wex.spec.types import OTHER, TIMESTAMP, Type
+from wex.spec.types import OTHER, TIMESTAMP
+from wex.windows.measures import measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wex.engine.aggregates import Result
     from wex.engine.reference import Found
     from wex.engine.streams import Stream
     from wex.spec import Meaning
+    from wex.windows.measures import Measure
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,21 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
         order = table.column(meaning.spec.stream.order_by[0].text)
         columns["window_start"] = order.take(starts)
         columns["window_end"] = order.take(ends)
-    types = {name: type_ for each in meaning.measures for name, type_ in each.items()}
-    for name, type_ in types.items():
+    measures = [
+        measure_of(measure, meaning.fields)
+        for window in meaning.expanded.windows
+        for measure in window.measures
+    ]
+    types = {each.name: each.type for each in measures}
+    for name, arrow in measure_types(measures, table.schema).items():
         values = [row.found.measures.get(name) for row in rows]
-        sources = _sources(name, type_, table, meaning)
-        if OTHER in (type_, type_.item):
-            columns[name] = _passed_on(values, sources, table, in_lists=type_.item is not None)
+        if OTHER in (types[name], types[name].item):
+            sources = [
+                source for each in measures if each.name == name for source in each.sources()
+            ]
+            columns[name] = _passed_on(values, sources, table, in_lists=pa.types.is_list(arrow))
         else:
-            columns[name] = _array(values, _arrow_type(type_, sources, table), name)
+            columns[name] = _array(values, arrow, name)
     return pa.table(columns)
 
 
@@ -62,9 +72,26 @@ def _array(values: Sequence[object], type_: pa.DataType, name: str) -> pa.Array:
     try:
         return pa.array(values, _storage(type_)).cast(type_)
     except (pa.ArrowInvalid, OverflowError) as error:
-        message = f"a result does not fit into {type_}"
-        hint = "keep the numbers smaller, or filter such rows out"
-        raise DataError("arithmetic", message, hint, column=name) from error
+        raise _does_not_fit(type_, name) from error
+
+
+def _does_not_fit(type_: pa.DataType, name: str) -> DataError:
+    message = f"a result does not fit into {type_}"
+    hint = "keep the numbers smaller, or filter such rows out"
+    return DataError("arithmetic", message, hint, column=name)
+
+
+def stored_as(result: Result, type_: pa.DataType, name: str) -> pa.Array:
+    """Return the values of a measure with their Arrow type; times are whole numbers until then."""
+    values = result.values
+    if isinstance(values, np.ndarray):
+        values = pa.array(values, mask=None if result.known is None else ~result.known)
+    if values.type == type_:
+        return values
+    try:
+        return values.cast(_storage(type_)).cast(type_)
+    except pa.ArrowInvalid as error:
+        raise _does_not_fit(type_, name) from error
 
 
 def _passed_on(
@@ -96,37 +123,31 @@ def _storage(type_: pa.DataType) -> pa.DataType:
     return pa.int32() if type_ == pa.date32() else type_
 
 
-def _arrow_type(type_: Type, sources: Sequence[str], table: pa.Table) -> pa.DataType:
-    """Return the Arrow type of a measure; `sources` are the fields that it reads."""
-    if type_.item:
-        return pa.list_(_arrow_type(type_.item, sources, table))
-    given = [table.schema.field(name).type for name in sources]
-    if type_ == TIMESTAMP:
-        zones = [each.tz for each in given if pa.types.is_timestamp(each)]
-        return pa.timestamp("us", zones[0] if zones else None)
-    return arrow_type(type_)
+def measure_types(measures: Sequence[Measure], schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Return the Arrow type of each measure; several of one name are one column."""
+    by_name: dict[str, list[Measure]] = {}
+    for measure in measures:
+        by_name.setdefault(measure.name, []).append(measure)
+    return {name: _measure_type(name, same, schema) for name, same in by_name.items()}
 
 
-def _sources(name: str, type_: Type, table: pa.Table, meaning: Meaning) -> list[str]:
-    """Return the fields that the measures of one name read; `other` ones have to agree in type."""
-    found = [
-        node.name
-        for window in meaning.expanded.windows
-        for measure in window.measures
-        if measure.name.text == name
-        for node in tree.walk(measure.value)
-        if isinstance(node, tree.Ref)
-    ]
-    if OTHER not in (type_, type_.item):
-        return found
-    others = [each for each in found if meaning.fields[each] == OTHER]
-    types = {each: table.schema.field(each).type for each in others}
-    if len(set(types.values())) > 1:
-        shown = ", ".join(f"{each} {type_}" for each, type_ in types.items())
-        raise DataError(
-            "wrong-column-type",
-            f"several windows share this measure over columns of different types: {shown}",
-            "give the measures different names",
-            column=name,
-        )
-    return others
+def _measure_type(name: str, measures: list[Measure], schema: pa.Schema) -> pa.DataType:
+    type_ = measures[0].type
+    read = [schema.field(source).type for each in measures for source in each.sources()]
+    item = type_.item or type_
+    if item == OTHER:
+        if len(set(read)) > 1:
+            shown = ", ".join(map(str, dict.fromkeys(read)))
+            raise DataError(
+                "wrong-column-type",
+                f"several windows share this measure over columns of different types: {shown}",
+                "give the measures different names",
+                column=name,
+            )
+        found = read[0]
+    elif item == TIMESTAMP:
+        zones = [each.tz for each in read if pa.types.is_timestamp(each)]
+        found = pa.timestamp("us", zones[0] if zones else None)
+    else:
+        found = arrow_type(item)
+    return pa.list_(found) if type_.item else found

@@ -1,29 +1,26 @@
-"""Guards over whole columns: where in a sorted table each guard holds, without a step per event.
+"""Guards over many events at once: two-valued where they decide about windows, block by block,
+and three-valued, as in SQL, where they choose what is measured.
 
-The streams of a table lie one behind the other. Looking back is shifting a column; what a shift
-brings in from the stream before counts as missing. Atoms that differ by a shift only, such as
-`x[-1] > x` and `x[-2] > x[-1]`, are computed once.
+Atoms that differ by a shift only, such as `x[-1] > x` and `x[-2] > x[-1]`, are computed once: a
+shifted one is the same array, read from another row on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
-from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
-from wex.theory.evaluate import COMPARE, FLOATING
+from wex.engine.values import Faults, all_known, compile_comparison, compile_term
+from wex.errors import DataError
 from wex.theory.terms import (
     Absolute,
     Always,
     And,
     Arithmetic,
-    Atom,
     Comparison,
-    Constant,
     Field,
     Guard,
     IsFirst,
@@ -32,254 +29,168 @@ from wex.theory.terms import (
     Or,
     Term,
     Truth,
-    atoms,
     fields,
     offsets,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
+
+    from wex.engine.batch import Block, Whole
+    from wex.engine.values import Compute
+
+    Bools = NDArray[np.bool_]
+    Decide = Callable[[Block], Bools]
 
 Piece = TypeVar("Piece", bound=Term | Guard)
 
-LEAST, MOST = -(2**63), 2**63 - 1
 
+class Deciders:
+    """The guards that decide about windows, each ready to be asked of blocks of rows."""
 
-@dataclass(frozen=True)
-class Fault:
-    """Rows whose arithmetic has no result, and why."""
+    def __init__(self) -> None:
+        self.reach = 0
+        self._atoms: dict[Comparison | Truth, _Atom] = {}
+        self._asked: dict[tuple[Guard, bool], Decide] = {}
 
-    why: str
-    rows: NDArray[np.int64]
+    def decide(self, guard: Guard, first: int, *, pad: bool) -> Decide:
+        """Return a function that tells of the rows of a block where a guard holds.
 
+        It is asked of positions from `first` on; under `pad` an atom about missing events is false.
+        """
+        self.reach = max([self.reach, *(-offset for offset in offsets(guard))])
+        column = next((field.name for field in fields(guard)), None)
+        decide = self._compiled(guard, first, column, pad=pad)
+        number = (len(self._asked), pad)
 
-class Truths:
-    """The truth of guards at every row of a sorted table; `starts` are the first rows of streams."""
+        def remembered(block: Block) -> Bools:
+            if number not in block.cache:
+                block.cache[number] = decide(block)
+            return block.cache[number]
 
-    def __init__(
-        self, table: pa.Table, stream_fields: Mapping[str, Type], starts: NDArray[np.int64]
-    ) -> None:
-        self.rows = table.num_rows
-        self.starts = starts
-        self._columns = _Columns(table, stream_fields)
-        self._atoms: dict[Atom, tuple[NDArray[np.bool_], list[Fault]]] = {}
-        self._shifted: dict[tuple[Atom, int], NDArray[np.bool_]] = {}
+        return self._asked.setdefault((guard, pad), remembered)
 
-    @cached_property
-    def positions(self) -> NDArray[np.int64]:
-        """Return for each row its position in its stream."""
-        lengths = np.diff(np.append(self.starts, self.rows))
-        return np.arange(self.rows) - np.repeat(self.starts, lengths)
-
-    def of(self, guard: Guard) -> NDArray[np.bool_]:
-        """Return at which rows a guard holds; atoms about missing events do not."""
+    def _compiled(self, guard: Guard, first: int, column: str | None, *, pad: bool) -> Decide:
         match guard:
             case Always(value):
-                return np.full(self.rows, value)
+                return lambda block: np.full(block.size, value)
             case Not(operand):
-                return ~self.of(operand)
+                inner = self._compiled(operand, first, column, pad=pad)
+                return lambda block: ~inner(block)
             case And(parts):
-                return _joined(np.logical_and, [self.of(part) for part in parts])
+                return self._joined(np.logical_and, parts, first, column, pad=pad)
             case Or(parts):
-                return _joined(np.logical_or, [self.of(part) for part in parts])
+                return self._joined(np.logical_or, parts, first, column, pad=pad)
             case IsFirst(offset):
-                return np.asarray(self.positions == -offset)
+                return lambda block: block.marked(block.batch.at_position(-offset))
             case Comparison() | Truth():
-                return self._atom(guard)
+                return self._atom(guard, first, column, pad=pad)
         raise TypeError(guard)
 
-    def faults(self, guard: Guard) -> list[Fault]:
-        """Return the rows at which arithmetic of a guard has no result."""
-        found: list[Fault] = []
-        for atom in atoms(guard):
-            if isinstance(atom, IsFirst):
-                continue
-            moved, shift = _canonical(atom)
-            for fault in self._computed(moved)[1]:
-                rows = fault.rows - shift
-                inside = rows < self.rows
-                rows = rows[inside & (self.positions[np.minimum(rows, self.rows - 1)] >= -shift)]
-                found.append(Fault(fault.why, rows))
-        return found
-
-    # --- Atoms
-
-    def _atom(self, atom: Comparison | Truth) -> NDArray[np.bool_]:
-        moved, shift = _canonical(atom)
-        if (moved, shift) not in self._shifted:
-            held = self._computed(moved)[0]
-            self._shifted[moved, shift] = self._back(held, shift) if shift else held
-        return self._shifted[moved, shift]
-
-    def _computed(self, atom: Comparison | Truth) -> tuple[NDArray[np.bool_], list[Fault]]:
-        if atom not in self._atoms:
-            self._atoms[atom] = self._compute(atom)
-        return self._atoms[atom]
-
-    def _compute(self, atom: Comparison | Truth) -> tuple[NDArray[np.bool_], list[Fault]]:
-        faults: list[Fault] = []
-        missing = self.missing(max((-field.offset for field in fields(atom)), default=0))
-        if isinstance(atom, Truth):
-            held = self._field(atom.field).astype(np.bool_)
-        else:
-            left, right = (self._term(each, faults) for each in (atom.left, atom.right))
-            held = self._compare(atom, left, right)
-        if len(missing):
-            held = held.copy()
-            held[missing] = False
-            faults = [Fault(each.why, np.setdiff1d(each.rows, missing)) for each in faults]
-        return held, [each for each in faults if len(each.rows)]
-
-    def _compare(self, atom: Comparison, left: object, right: object) -> NDArray[np.bool_]:
-        """Compare exactly, also a whole number with a real: 2^53 + 1 is no float."""
-        kinds = (atom.left.kind, atom.right.kind)
-        if kinds == ("whole", "real"):
-            held = _compare_mixed(atom.op, np.asarray(left), np.asarray(right))
-        elif kinds == ("real", "whole"):
-            held = _compare_mixed(_MIRROR[atom.op], np.asarray(right), np.asarray(left))
-        else:
-            held = COMPARE[atom.op](left, right)  # type: ignore[assignment]
-        return np.broadcast_to(np.asarray(held, dtype=np.bool_), (self.rows,))
-
-    def missing(self, lookback: int) -> NDArray[np.int64]:
-        """Return the rows that have no event so far back in their stream."""
-        if not lookback or not self.rows:
-            return np.empty(0, dtype=np.int64)
-        if len(self.starts) == 1:
-            return np.arange(min(lookback, self.rows))
-        near = (self.starts[:, None] + np.arange(lookback)).ravel()
-        near = near[near < self.rows]
-        return np.unique(near[self.positions[near] < lookback])
-
-    def _back(self, column: NDArray[np.bool_], shift: int) -> NDArray[np.bool_]:
-        moved = np.zeros(self.rows, dtype=np.bool_)
-        moved[-shift:] = column[:shift]
-        moved[self.missing(-shift)] = False
-        return moved
-
-    # --- Values
-
-    def _field(self, field: Field) -> NDArray[np.generic]:
-        column = self._columns[field.name]
-        if not field.offset:
-            return column
-        moved = np.empty_like(column)
-        moved[-field.offset :] = column[: field.offset]
-        moved[: -field.offset] = column[:1]
-        return moved
-
-    def _term(self, term: Term, faults: list[Fault]) -> object:
-        match term:
-            case Field():
-                return self._field(term)
-            case Constant(str(text)):
-                return self._columns.code(text)
-            case Constant(bool(value)):
-                return value
-            case Constant(value):
-                assert not isinstance(value, str)
-                return np.asarray(FLOATING.constant(value))
-            case Negative(value):
-                inner = np.asarray(self._term(value, faults))
-                self._note(faults, term, inner == LEAST, "does not fit into 64 bits")
-                return _quietly(np.negative, inner)
-            case Absolute(value):
-                inner = np.asarray(self._term(value, faults))
-                self._note(faults, term, inner == LEAST, "does not fit into 64 bits")
-                return _quietly(np.abs, inner)
-            case Arithmetic(op, left, right):
-                one, two = (np.asarray(self._term(each, faults)) for each in (left, right))
-                return self._calculate(term, op, one, two, faults)
-        raise TypeError(term)
-
-    def _note(self, faults: list[Fault], term: Term, bad: NDArray[np.bool_], why: str) -> None:
-        if term.kind == "whole" or why == "is not a number":
-            rows = np.flatnonzero(np.broadcast_to(bad, (self.rows,)))
-            if len(rows):
-                faults.append(Fault(why, rows))
-
-    def _calculate(
+    def _joined(
         self,
-        term: Arithmetic,
-        op: str,
-        left: NDArray[np.generic],
-        right: NDArray[np.generic],
-        faults: list[Fault],
-    ) -> NDArray[np.generic]:
-        if term.kind == "real":
-            result = _quietly(_UFUNC[op], left.astype(np.float64), right.astype(np.float64))
-            self._note(faults, term, np.isnan(result), "is not a number")
-            return result
-        result = _quietly(_UFUNC[op], left, right)
-        self._note(faults, term, _overflows(op, left, right, result), "does not fit into 64 bits")
-        return result
+        function: np.ufunc,
+        parts: tuple[Guard, ...],
+        first: int,
+        column: str | None,
+        *,
+        pad: bool,
+    ) -> Decide:
+        decided = [self._compiled(part, first, column, pad=pad) for part in parts]
+
+        def joined(block: Block) -> Bools:
+            whole = decided[0](block)
+            for part in decided[1:]:
+                whole = function(whole, part(block))
+            return whole
+
+        return joined
+
+    def _atom(
+        self, guard: Comparison | Truth, first: int, column: str | None, *, pad: bool
+    ) -> Decide:
+        moved, back = _canonical(guard)
+        atom = self._atoms.setdefault(moved, _Atom(moved))
+        depth = atom.depth + back
+        atom.use(back, max(first, depth), column)
+        if not pad or not depth:
+            return lambda block: atom.held(block, back)
+        return lambda block: (
+            atom.held(block, back) & ~block.marked(block.batch.before_position(depth))
+        )
 
 
-_UFUNC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
-_MIRROR = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+class _Atom:
+    """An atom whose latest event is the current one, and how far back it is asked of."""
+
+    def __init__(self, atom: Comparison | Truth) -> None:
+        self.depth = max((-field.offset for field in fields(atom)), default=0)
+        self._compute = _compile_atom(atom)
+        self._extra = 0
+        self._uses: dict[int, tuple[int, str | None]] = {}
+
+    def use(self, back: int, first: int, column: str | None) -> None:
+        """Be ready for being asked `back` rows back, about positions from `first` on."""
+        self._extra = max(self._extra, back)
+        known = self._uses.get(back)
+        if known is None or first < known[0]:
+            self._uses[back] = (first, column)
+
+    def held(self, block: Block, back: int) -> Bools:
+        """Tell where the atom holds `back` rows back."""
+        whole = block.cache.get(self)
+        if whole is None:
+            faults = Faults()
+            whole = self._compute(block, self._extra, faults)
+            size = block.size + self._extra
+            if not isinstance(whole, np.ndarray) or whole.shape != (size,):
+                whole = np.broadcast_to(np.asarray(whole, dtype=np.bool_), (size,))
+            if faults.bad is not None:
+                self._judge(block, np.broadcast_to(faults.bad, (size,)), faults.why)
+            block.cache[self] = whole
+        begin = self._extra - back
+        return whole[begin : begin + block.size]
+
+    def _judge(self, block: Block, bad: Bools, why: str) -> None:
+        """Raise a DataError if arithmetic failed at a row that the atom is asked about."""
+        found: list[tuple[int, str | None]] = []
+        for back, (first, column) in self._uses.items():
+            begin = self._extra - back
+            for row in np.flatnonzero(bad[begin : begin + block.size]) + block.row:
+                stream = block.batch.stream_of(row)
+                own = row >= block.batch.begin[stream]
+                if own and block.batch.position_of(row) >= first:
+                    found.append((int(row), column))
+                    break
+        if found:
+            row, column = min(found, key=lambda each: each[0])
+            raise arithmetic_error(
+                f"a value {why}",
+                column,
+                block.batch.key(block.batch.stream_of(row)),
+                block.batch.position_of(row),
+            )
 
 
-def _joined(function: np.ufunc, parts: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """Return the parts joined one after the other: faster than reducing them as a matrix."""
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = function(whole, part)
-    return whole
+def arithmetic_error(
+    message: str, column: str | None, key: tuple[object, ...], position: int
+) -> DataError:
+    """Return the error for arithmetic that has no result; the column is the first one it reads."""
+    hint = "keep the numbers smaller, or filter such rows out"
+    return DataError("arithmetic", message, hint, column=column, key=key, position=position)
 
 
-def _quietly(function: np.ufunc, *args: NDArray[np.generic]) -> NDArray[np.generic]:
-    with np.errstate(all="ignore"):
-        found: NDArray[np.generic] = function(*args)
-        return found
-
-
-def _overflows(
-    op: str, left: NDArray[np.generic], right: NDArray[np.generic], result: NDArray[np.generic]
-) -> NDArray[np.bool_]:
-    """Tell where a result of whole numbers has wrapped around 64 bits."""
-    a, b, r = (each.astype(np.int64) for each in (left, right, result))
-    if op == "+":
-        return np.asarray(((a ^ r) & (b ^ r)) < 0)
-    if op == "-":
-        return np.asarray(((a ^ b) & (a ^ r)) < 0)
-    with np.errstate(all="ignore"):
-        back = np.floor_divide(r, np.where(b == 0, 1, b))
-        wrong = (b != 0) & (back != a)
-    return np.asarray(wrong | ((a == LEAST) & (b == -1)) | ((b == LEAST) & (a == -1)))
-
-
-def _compare_mixed(
-    op: str, whole: NDArray[np.generic], real: NDArray[np.generic]
-) -> NDArray[np.bool_]:
-    """Compare whole numbers with reals without rounding the whole ones.
-
-    Against a float only its whole part counts, and below or above 64 bits the answer is plain.
-    """
-    number = real.astype(np.float64)
-    floor = np.floor(number)
-    fits = (floor >= LEAST) & (floor < 2.0**63)
-    part = np.where(fits, floor, 0.0).astype(np.int64)
-    fraction = number != floor
-    n = whole.astype(np.int64)
-    below = np.where(fits, (n < part) | ((n == part) & fraction), floor > 0)
-    equal = fits & (n == part) & ~fraction
-    answers = {
-        "=": equal,
-        "!=": ~equal,
-        "<": below,
-        "<=": below | equal,
-        ">": ~(below | equal),
-        ">=": ~below,
-    }
-    return np.asarray(answers[op], dtype=np.bool_)
+def _compile_atom(atom: Comparison | Truth) -> Compute:
+    if isinstance(atom, Comparison):
+        return compile_comparison(atom)
+    field = compile_term(atom.field)
+    return lambda rows, extra, faults: field(rows, extra, faults).astype(np.bool_)
 
 
 def _canonical(atom: Comparison | Truth) -> tuple[Comparison | Truth, int]:
     """Return an atom moved so that its latest event is the current one, and by how much."""
     shift = max(offsets(atom), default=0)
-    return (_moved(atom, -shift), shift) if shift else (atom, 0)
+    return (_moved(atom, -shift), -shift) if shift else (atom, 0)
 
 
 def _moved(piece: Piece, by: int) -> Piece:
@@ -295,39 +206,55 @@ def _moved(piece: Piece, by: int) -> Piece:
     return piece
 
 
-class _Columns(dict[str, "NDArray[np.generic]"]):
-    """The columns as numpy arrays; texts as numbers of one dictionary for all of them."""
-
-    def __init__(self, table: pa.Table, stream_fields: Mapping[str, Type]) -> None:
-        super().__init__()
-        texts = [name for name, type_ in stream_fields.items() if type_.name in ("string", "enum")]
-        self._codes = self._encode(table, texts)
-        for name, type_ in stream_fields.items():
-            if type_ != OTHER and name not in texts:
-                self[name] = _numpy(table.column(name), type_)
-
-    def _encode(self, table: pa.Table, names: Sequence[str]) -> dict[str, int]:
-        if not names:
-            return {}
-        chunks = [chunk for name in names for chunk in table.column(name).chunks]
-        encoded = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        for at, name in enumerate(names):
-            self[name] = codes[at * table.num_rows : (at + 1) * table.num_rows]
-        return {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
-
-    def code(self, text: str) -> int:
-        """Return the number of a text; of one that does not occur, a number that does not, either."""
-        return self._codes.setdefault(text, len(self._codes))
+# --- Three-valued
 
 
-def _numpy(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
-    if type_ == TIMESTAMP:
-        column = column.cast(pa.int64())
-    elif type_ == DATE:
-        column = column.cast(pa.int32()).cast(pa.int64())
-    if column.null_count:
-        plain = {"bool": False, "real": float("nan")}
-        column = column.fill_null(plain.get(type_.name, 0))
-    found: NDArray[np.generic] = column.to_numpy()
-    return found
+Kleene = tuple["Bools", "Bools | None"]  # where a guard holds, and where that is known
+
+
+def kleene(guard: Guard, rows: Whole, faults: Faults) -> Kleene:
+    """Tell where a guard holds of all rows, and where it is known to hold or not."""
+    everywhere = (rows.size,)
+    match guard:
+        case Always(value):
+            return np.full(everywhere, value), None
+        case IsFirst(offset):
+            held = np.zeros(everywhere, dtype=np.bool_)
+            held[rows.batch.at_position(-offset)] = True
+            return held, None
+        case Not(operand):
+            held, known = kleene(operand, rows, faults)
+            return (~held if known is None else ~held & known), known
+        case And(parts) | Or(parts):
+            return _joined([kleene(part, rows, faults) for part in parts], isinstance(guard, Or))
+        case Truth(field):
+            known = all_known(guard, rows)
+            held = rows.field(field.name, field.offset).astype(np.bool_)
+            return (held if known is None else held & known), known
+        case Comparison(_, left, right):
+            return _compared(guard, left, right, rows, faults)
+    raise TypeError(guard)
+
+
+def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
+    """Return what all parts say together: one that is `decisive` decides alone."""
+    all_are_known = all(known is None for _, known in parts)
+    held = np.array([held for held, _ in parts])
+    if all_are_known:
+        return (held.any(axis=0) if decisive else held.all(axis=0)), None
+    knowns = np.array([np.ones_like(held) if known is None else known for held, known in parts])
+    decided = (knowns & (held == decisive)).any(axis=0)
+    known = decided | knowns.all(axis=0)
+    return (decided if decisive else known & ~decided), known
+
+
+def _compared(atom: Comparison, left: Term, right: Term, rows: Whole, faults: Faults) -> Kleene:
+    values = [compile_term(each)(rows, 0, faults) for each in (left, right)]
+    held = np.broadcast_to(compile_comparison(atom)(rows, 0, Faults()), (rows.size,))
+    known = all_known(atom, rows)
+    for value in values:
+        missing = np.asarray(value != value)  # NaN
+        if missing.any():
+            there = np.broadcast_to(~missing, (rows.size,))
+            known = there if known is None else known & there
+    return (held if known is None else held & known), known

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from wex.automata.regex import Workshop
 from wex.spec import tree
+from wex.spec.types import read_moment
 from wex.theory.letters import Letters, letters_of
+from wex.theory.terms import fields
 from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from wex.automata.regex import Regex
+    from wex.spec import Meaning
     from wex.spec.types import Type
     from wex.theory.terms import Guard
 
@@ -33,13 +37,13 @@ class Reading:
     def __init__(
         self,
         nodes: Iterable[tree.Node],
-        fields: Mapping[str, Type],
+        types: Mapping[str, Type],
         lookback: int,
         *,
         pad: bool = False,
     ) -> None:
         written = dict.fromkeys(each for node in nodes for each in predicates(node))
-        self.guards: dict[tree.Expr, Guard] = {each: guard_of(each, fields) for each in written}
+        self.guards: dict[tree.Expr, Guard] = {each: guard_of(each, types) for each in written}
         self.letters: Letters = letters_of(self.guards.values(), lookback, pad=pad)
         self._sets = {each: self.letters.where(guard) for each, guard in self.guards.items()}
         everything = self.letters.everything
@@ -76,3 +80,24 @@ def deciding_parts(window: tree.Window) -> Sequence[tree.Node]:
     """Return the parts of a window whose predicates decide about it."""
     parts: list[tree.Node] = list(window.pairs)
     return [*parts, *(each for each in (window.where, window.until) if each)]
+
+
+def guarded_fields(meaning: Meaning) -> frozenset[str]:
+    """Return the fields that some predicate reads: there a NULL is not let through."""
+    parts = [
+        *meaning.expanded.assumes,
+        *(part for each in meaning.expanded.windows for part in deciding_parts(each)),
+    ]
+    guards = [guard_of(each, meaning.fields) for part in parts for each in predicates(part)]
+    return frozenset(field.name for guard in guards for field in fields(guard))
+
+
+def moments(meaning: Meaning) -> tuple[tuple[str, bool], ...]:
+    """Return the timestamps that a spec writes, and of each whether it has a time zone."""
+    found = {}
+    for node in tree.walk(meaning.expanded):
+        if isinstance(node, tree.Moment):
+            moment = read_moment(node.type.text, node.text)
+            if isinstance(moment, datetime):
+                found[str(node)] = moment.tzinfo is not None
+    return tuple(found.items())

@@ -34,6 +34,17 @@ class Measure:
     name: str
     aggregates: tuple[Aggregate, ...]
     value: Term
+    type: Type
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the fields that its arguments read, in their order."""
+        read = (
+            field.name
+            for each in self.aggregates
+            for part in each.arguments
+            for field in fields(part)
+        )
+        return tuple(dict.fromkeys(read))
 
     def lookback(self) -> int:
         """Return how far back its arguments and filters look."""
@@ -48,7 +59,7 @@ def _offsets(aggregate: Aggregate) -> Iterator[int]:
             yield from (field.offset for field in fields(part))
 
 
-def measure_of(measure: tree.Measure, fields: Mapping[str, Type]) -> Measure:
+def measure_of(measure: tree.Measure, stream_fields: Mapping[str, Type]) -> Measure:
     """Return a measure of an expanded spec, ready to compute."""
     aggregates: list[Aggregate] = []
     types: dict[str, Type] = {}
@@ -59,8 +70,8 @@ def measure_of(measure: tree.Measure, fields: Mapping[str, Type]) -> Measure:
                 return tree.Call(node.name, (pulled_out(value),))
             case tree.Call():
                 name = f"#{len(aggregates)}"
-                aggregates.append(_aggregate(node, fields))
-                types[name] = _result_type(node, fields)
+                aggregates.append(_aggregate(node, stream_fields))
+                types[name] = _result_type(node, stream_fields)
                 return tree.Ref(name)
             case tree.Neg(value):
                 return tree.Neg(pulled_out(value))
@@ -69,7 +80,9 @@ def measure_of(measure: tree.Measure, fields: Mapping[str, Type]) -> Measure:
         return node
 
     value = pulled_out(measure.value)
-    return Measure(measure.name.text, tuple(aggregates), term_of(value, types))
+    return Measure(
+        measure.name.text, tuple(aggregates), term_of(value, types), type_of(value, types)
+    )
 
 
 def _aggregate(call: tree.Call, fields: Mapping[str, Type]) -> Aggregate:

@@ -29,12 +29,18 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class PlannedStream:
-    """What the stream line says: fields in their order, keys, order, what becomes of NULLs."""
+    """What the stream line says: fields in their order, keys, order, what becomes of NULLs.
+
+    `guarded` are the fields that predicates read: there a NULL or NaN is not let through.
+    `moments` are the timestamps that the spec writes, and whether they have a zone.
+    """
 
     fields: tuple[tuple[str, Type], ...]
     partition_by: tuple[str, ...]
     order_by: tuple[str, ...]
     skip_nulls: bool
+    guarded: tuple[str, ...]
+    moments: tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from wex.spec.types import EVENT_UNITS, microseconds
 from wex.theory.translate import guard_of
 from wex.windows.assumptions import compile_promise
 from wex.windows.compile import compile_window
+from wex.windows.guards import guarded_fields, moments
 from wex.windows.measures import measure_of
 from wex.windows.plan import Plan, PlannedLetters, PlannedPromise, PlannedStream, PlannedWindow
 
@@ -47,6 +48,8 @@ def _stream(meaning: Meaning) -> PlannedStream:
         tuple(name.text for name in stream.partition_by),
         tuple(name.text for name in stream.order_by),
         skip_nulls=meaning.skip_nulls,
+        guarded=tuple(sorted(guarded_fields(meaning))),
+        moments=moments(meaning),
     )
 
 

@@ -1,0 +1,230 @@
+"""A batch that arrives: its rows conform, in order, without gaps, and joined to what came before."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.batch import Batch
+from wex.engine.columns import conform, in_order, shown, sort, sort_keys
+from wex.engine.panes import spans
+from wex.engine.zones import check_zones
+from wex.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.columns import Data
+    from wex.engine.running import Engine
+    from wex.engine.state import State
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+
+class Arriving:
+    """The rows of a batch, sorted by stream; `schema` is what the batches before had."""
+
+    def __init__(self, engine: Engine, data: Data, schema: pa.Schema | None = None) -> None:
+        self.stream = engine.stream
+        fields, self._fields, self._tail = engine.fields, engine.fields, engine.tail
+        table = conform(data, fields, self.stream.partition_by)
+        if schema is not None:
+            table = _as_before(table, schema)
+        check_zones(self.stream.moments, table)
+        self._missing = [name for name in fields if name in engine.guarded]
+        if self.stream.skip_nulls:
+            table = _without(table, self._missing)
+        self.table = sort(table, self.stream.partition_by, self.stream.order_by, fields)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return the first rows of the streams."""
+        rows = self.table.num_rows
+        if not rows:
+            return np.empty(0, dtype=np.int64)
+        change = np.zeros(rows, dtype=np.bool_)
+        change[0] = True
+        for name in self.stream.partition_by:
+            change[1:] |= _changes(self.table.column(name))
+        return np.flatnonzero(change)
+
+    @cached_property
+    def keys(self) -> pa.Table:
+        """Return the keys of the streams; a column `#` makes a row of a stream without a key."""
+        first = pa.array(self.starts)
+        named = {name: self.table.column(name).take(first) for name in self.stream.partition_by}
+        return pa.table({"#": first, **named})
+
+    def batch(self, prior: State) -> Batch:
+        """Return the batch, the last events of its streams before their new ones."""
+        ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
+        positions = prior.numbers("position")
+        self._check(positions)
+        tails = prior.lists["tail"]
+        if not tails.num_rows:
+            return self._batch(self.table, self.starts, self.starts, ends, positions)
+        kept = prior.counts("tail")
+        self._check_order(tails, kept, positions)
+        before = np.cumsum(kept)
+        whole = pa.concat_tables([tails, self.table])
+        if len(kept) > 1:
+            sizes = ends - self.starts
+            rows = np.empty(whole.num_rows, dtype=np.int64)
+            first = np.cumsum(kept + sizes) - kept - sizes
+            rows[spans(first, first + kept)] = np.arange(tails.num_rows)
+            rows[spans(first + kept, first + kept + sizes)] = (
+                np.arange(self.table.num_rows) + tails.num_rows
+            )
+            whole = whole.take(pa.array(rows))
+        return self._batch(
+            whole, self.starts + before - kept, self.starts + before, ends + before, positions
+        )
+
+    def _batch(self, table: pa.Table, first: Ints, begin: Ints, end: Ints, position: Ints) -> Batch:
+        return Batch(table, self._fields, self.stream.partition_by, first, begin, end, position)
+
+    # --- What is wrong with the data
+
+    def _check(self, positions: Ints) -> None:
+        """Raise a DataError at the first row with a value that is missing or none of its enum."""
+        wrong: list[tuple[int, int, str]] = []
+        for at, name in enumerate(self._missing):
+            row = _first(missing(self.table.column(name)))
+            if row is not None:
+                wrong.append((row, at, name))
+        for at, (name, type_) in enumerate(self._fields.items()):
+            if type_.values:
+                column = self.table.column(name)
+                listed = pc.is_in(column, value_set=pa.array(type_.values, pa.string()))
+                row = _first(pc.and_not(pc.is_valid(column), listed).to_numpy())
+                if row is not None:
+                    wrong.append((row, len(self._fields) + at, name))
+        if not wrong:
+            return
+        row, at, name = min(wrong)
+        value = self.table.column(name)[row]
+        stream = int(np.searchsorted(self.starts, row, side="right")) - 1
+        key = tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by)
+        position = int(positions[stream] + row - self.starts[stream])
+        if at < len(self._fields):
+            raise null_error("NaN" if value.is_valid else "NULL", name, key, position)
+        raise enum_error(value.as_py(), str(self._fields[name]), name, key, position)
+
+    def _check_order(self, tails: pa.Table, kept: Ints, positions: Ints) -> None:
+        """Raise a DataError if an event sorts before the last one of its stream."""
+        known = np.flatnonzero(kept > 0)
+        if not self.stream.order_by or not len(known):
+            return
+        last = tails.take(pa.array(np.cumsum(kept)[known] - 1))
+        first = self.table.take(pa.array(self.starts[known]))
+        columns = sort_keys(pa.concat_tables([last, first]), (), self.stream.order_by, self._fields)
+        fine = in_order(
+            [column.slice(0, len(known)) for column in columns],
+            [column.slice(len(known)) for column in columns],
+        )
+        bad = _first(~fine)
+        if bad is None:
+            return
+        row = int(self.starts[known[bad]])
+        name = self.stream.order_by[0]
+        raise DataError(
+            "late",
+            f"an event at {shown(self.table.column(name)[row])} comes after one"
+            f" at {shown(last.column(name)[bad])}",
+            "feed the events of a stream in their order, ties in the order of the other columns",
+            column=name,
+            key=tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by),
+            position=int(positions[known[bad]]),
+        )
+
+
+def null_error(value: str, column: str, key: tuple[object, ...], position: int) -> DataError:
+    """Return the error for a value that is missing where a predicate reads it."""
+    return DataError(
+        "null",
+        f"{value} in a field that decides about windows",
+        "filter such rows out, or say `nulls skip` in the stream line",
+        column=column,
+        key=key,
+        position=position,
+    )
+
+
+def enum_error(
+    value: object, type_: str, column: str, key: tuple[object, ...], position: int
+) -> DataError:
+    """Return the error for a value that an enum does not list."""
+    return DataError(
+        "enum-value",
+        f"{value!r} is none of the values that the spec lists",
+        f"add it to {type_}, or declare the field as string",
+        column=column,
+        key=key,
+        position=position,
+    )
+
+
+def missing(column: pa.ChunkedArray) -> Bools:
+    """Tell where a column has NULL or NaN."""
+    floating = pa.types.is_floating(column.type)
+    if not column.null_count and not floating:
+        return np.zeros(len(column), dtype=np.bool_)
+    if not column.null_count:
+        values: Bools = np.isnan(column.to_numpy())
+        return values
+    found: Bools = pc.is_null(column, nan_is_null=floating).to_numpy()
+    return found
+
+
+def _without(table: pa.Table, names: list[str]) -> pa.Table:
+    """Return the rows that have a value in each of some columns."""
+    gaps = np.zeros(table.num_rows, dtype=np.bool_)
+    for name in names:
+        gaps |= missing(table.column(name))
+    return table.filter(pa.array(~gaps)) if gaps.any() else table
+
+
+def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with the types that the batches before had."""
+    for at, field in enumerate(schema):
+        column = table.column(field.name)
+        if column.type == field.type:
+            continue
+        if column.null_count < len(column):
+            raise DataError(
+                "wrong-column-type",
+                f"the batches before had {field.type}, this one has {column.type}",
+                "give a column one type in all batches",
+                column=field.name,
+            )
+        table = table.set_column(at, field, pa.nulls(len(column), field.type))
+    return table
+
+
+def _changes(column: pa.ChunkedArray) -> Bools:
+    """Tell of each row but the first whether its key differs from the one before."""
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy()
+        one, two = values[:-1], values[1:]
+        found: Bools = (one != two) & ~(np.isnan(one) & np.isnan(two))
+        if column.null_count:
+            valid = column.is_valid().to_numpy()
+            found |= valid[:-1] != valid[1:]
+        return found
+    one, two = column.slice(0, len(column) - 1), column.slice(1)
+    same = pc.equal(one, two)
+    if column.null_count:
+        both = pc.and_(pc.is_null(one), pc.is_null(two))
+        same = pc.or_(same.fill_null(False), both)
+    found = ~same.to_numpy()
+    return found
+
+
+def _first(where: Bools) -> int | None:
+    found = int(np.argmax(where)) if len(where) else 0
+    return found if len(where) and where[found] else None

@@ -1,0 +1,112 @@
+"""What the kernels that run windows take and give, as tuples of arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+DROP, JOIN, BIRTH, EMIT, EMITTED = range(5)  # what an action does to the list in a slot
+
+
+class Segments(NamedTuple):
+    """The streams of a batch, and the starts that are open when it begins.
+
+    The events of stream g are the rows `begin[g]` … `end[g] - 1`; the pane of row x is
+    `x + shift[g]`; `state[g]` is its config or prefix state. Starts held are numbered through all
+    streams, those of stream g from `held[g]` on: their pane, their time by `clock`, their slot or
+    window state.
+    """
+
+    begin: Ints
+    end: Ints
+    shift: Ints
+    state: Ints
+    held: Ints
+    pane: Ints
+    clock: Ints
+    slot: Ints
+
+
+class Clauses(NamedTuple):
+    """What beside the automata decides: see `wex.windows.plan.PlannedWindow`."""
+
+    until: bool
+    or_end: bool
+    oldest: bool  # of the starts that end together only the oldest: `longest`, `disjoint`
+    cuts: bool  # a window takes all other starts with it: `disjoint`
+    spent: bool  # a start ends once: `shortest`
+    limit: int  # how far back a start may lie, by `clock`; -1: any
+
+
+class Registers(NamedTuple):
+    """A config automaton in which no list ever has two starts; see `registers`.
+
+    `step` and `op` are indexed by class and config, `pair_step` and `pair_op` by two classes, the
+    first one in the lower `bits`, and config. `occupied` and `final` have a bit for each slot.
+    """
+
+    classes: NDArray[np.uint8]
+    step: NDArray[np.uint16]
+    op: NDArray[np.uint16]
+    pair_step: NDArray[np.uint16]
+    pair_op: NDArray[np.uint32]
+    bits: int
+    occupied: NDArray[np.uint32]
+    final: NDArray[np.uint32]
+
+
+class Configs(NamedTuple):
+    """A config automaton: what follows, and which action is taken, by class and config.
+
+    Action a is `ops[ops_at[a]:ops_at[a + 1]]`, rows of operation, slot and second slot; action 0
+    does nothing. `final` has for each config a row that says of each slot whether a window may end.
+    """
+
+    classes: NDArray[np.uint16]
+    step: NDArray[np.uint16]
+    act: NDArray[np.uint16]
+    ops_at: Ints
+    ops: Ints
+    final: NDArray[np.bool_]
+
+
+class Automata(NamedTuple):
+    """Prefix and window automaton over common classes of letters; see `moving`.
+
+    `born[p, class]` is the window state of a start at prefix state p, `move[q, class]` what
+    follows q; -1 is the end of a start. `lasts[q]`: more can follow. Chain c has `chain_size[c]`
+    states from `chain_first[c]` on, numbered one after the other, and `leave[c, class]` follows
+    the last one; -1 if the letter ends all starts in it. `chain_of[q]` is -1 outside of chains.
+    """
+
+    classes: NDArray[np.uint16]
+    prefix: NDArray[np.int32]
+    born: NDArray[np.int32]
+    move: NDArray[np.int32]
+    final: NDArray[np.bool_]
+    lasts: NDArray[np.bool_]
+    until: NDArray[np.bool_]
+    chain_of: NDArray[np.int32]
+    chain_first: NDArray[np.int32]
+    chain_size: NDArray[np.int32]
+    leave: NDArray[np.int32]
+
+
+class Ran(NamedTuple):
+    """Windows, each a pane and the row of its last event, and the starts that are held then.
+
+    `found[g]` and `kept[g]` say how many there are up to stream g and with it; a start that is
+    held has a pane and a slot or window state.
+    """
+
+    start: Ints
+    end: Ints
+    found: Ints
+    pane: Ints
+    slot: Ints
+    kept: Ints
+    state: Ints

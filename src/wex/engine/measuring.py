@@ -1,0 +1,195 @@
+"""The measures of a window: its folds over the panes of a batch, and the arithmetic on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.aggregates import Result, fold_of, shared_key
+from wex.engine.truths import kleene
+from wex.engine.values import Faults, all_known, compile_term
+from wex.theory.terms import Field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wex.engine.aggregates import Fold, Lifted, Parts
+    from wex.engine.batch import Whole
+    from wex.engine.panes import Panes, Ranges
+    from wex.windows.measures import Measure
+    from wex.windows.plan import PlannedWindow
+
+    Bools = NDArray[np.bool_]
+    Fail = Callable[[int, str, str | None], Exception]  # window, message, measure
+
+SPOILT = "spoilt"  # the column of a pane that says whether arithmetic failed in it
+
+
+class Measuring:
+    """The folds that the measures of a window need, each once."""
+
+    def __init__(self, window: PlannedWindow) -> None:
+        self.measures, self.having = window.measures, window.having
+        self.folds: list[Fold] = []
+        places: dict[tuple[object, ...], int] = {}
+        self._read: list[list[int]] = []  # for each measure, the fold of each of its aggregates
+        for measure in window.measures:
+            read = []
+            for aggregate in measure.aggregates:
+                place = places.setdefault(shared_key(aggregate), len(self.folds))
+                if place == len(self.folds):
+                    self.folds.append(fold_of(aggregate))
+                read.append(place)
+            self._read.append(read)
+
+    def types(self, rows: Whole) -> dict[str, pa.DataType]:
+        """Return the columns that a pane keeps."""
+        found = {}
+        for at, fold in enumerate(self.folds):
+            found |= {f"{at}.{name}": type_ for name, type_ in fold.types_of(rows).items()}
+            found[f"{at}.{SPOILT}"] = pa.bool_()
+        return found
+
+    def lift(self, rows: Whole, panes: Panes, carried: pa.Table) -> Measured:
+        """Return the folds with the events of a batch, behind the panes carried over."""
+        lifted, spoilt, why = [], [], []
+        for at, fold in enumerate(self.folds):
+            given = fold.given(rows)
+            parts = {
+                name: _one(carried.column(f"{at}.{name}"), type_)
+                for name, type_ in fold.types_of(rows).items()
+            }
+            lifted.append(fold.lift(rows, given, panes, parts))
+            before = carried.column(f"{at}.{SPOILT}").to_numpy()
+            bad = None
+            if given.bad is not None or before.any():
+                rows_bad = np.zeros(rows.size, np.int64) if given.bad is None else given.bad
+                spread = panes.spread(rows_bad.astype(np.int64), before.astype(np.int64))
+                bad = np.concatenate([[0], np.cumsum(spread)])
+            spoilt.append(bad)
+            why.append(given.why or "a value that has no result")
+        return Measured(self, rows, lifted, spoilt, why)
+
+    def results(
+        self, parts: Sequence[Parts], spoilt: Sequence[Bools | None], why: Sequence[str], fail: Fail
+    ) -> dict[str, Result]:
+        """Return each measure by name; a window that has no result is a failure."""
+        found = {}
+        for measure, read in zip(self.measures, self._read, strict=True):
+            values = []
+            for aggregate, place in zip(measure.aggregates, read, strict=True):
+                bad = spoilt[place]
+                if bad is not None and bad.any():
+                    raise fail(int(np.argmax(bad)), why[place], measure.name)
+                value = self.folds[place].result(aggregate.name, parts[place])
+                if value.bad is not None and value.bad.any():
+                    raise fail(int(np.argmax(value.bad)), value.why, measure.name)
+                values.append(value)
+            found[measure.name] = _calculated(measure, values, fail)
+        return found
+
+    def kept(self, results: dict[str, Result], size: int, fail: Fail) -> Bools | None:
+        """Tell which windows satisfy `having`; None: there is none."""
+        if self.having is None:
+            return None
+        faults = Faults()
+        held, _ = kleene(self.having, _Results(results, size), faults)  # type: ignore[arg-type]
+        if faults.bad is not None:
+            raise fail(
+                int(np.argmax(np.broadcast_to(faults.bad, (size,)))), f"a value {faults.why}", None
+            )
+        return held
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The folds of one batch, to be asked for ranges of panes."""
+
+    measuring: Measuring
+    rows: Whole
+    lifted: list[Lifted]
+    spoilt: list[NDArray[np.int64] | None]
+    why: list[str]
+
+    def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
+        """Return the measures of windows."""
+        parts = [each.fold(windows) for each in self.lifted]
+        return self.measuring.results(parts, self._spoilt(windows), self.why, fail)
+
+    def keep(self, held: Ranges) -> dict[str, pa.Array]:
+        """Return what is kept of ranges of panes, each a new pane."""
+        found = {}
+        for at, (each, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
+            found |= {f"{at}.{name}": column for name, column in each.keep(held).items()}
+            found[f"{at}.{SPOILT}"] = pa.array(
+                np.zeros(len(held.low), np.bool_) if bad is None else bad
+            )
+        return found
+
+    def _spoilt(self, ranges: Ranges) -> list[Bools | None]:
+        return [None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.spoilt]
+
+
+def _one(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
+    """Return a column as one array of the type that this batch has."""
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.nulls(0, column.type)
+    return whole if whole.type == type_ else whole.cast(type_)
+
+
+def _calculated(measure: Measure, values: list[Result], fail: Fail) -> Result:
+    """Return the arithmetic of a measure on its aggregates."""
+    if isinstance(measure.value, Field):
+        return values[int(measure.value.name[1:])]
+    rows = _Results({f"#{at}": value for at, value in enumerate(values)}, 0)
+    faults = Faults()
+    found = np.asarray(compile_term(measure.value)(rows, 0, faults))
+    if faults.bad is not None:
+        raise fail(int(np.argmax(faults.bad)), f"a value {faults.why}", measure.name)
+    size = len(values[0].values) if values else 0
+    return Result(np.broadcast_to(found, (size,)), all_known(measure.value, rows))
+
+
+class _Results:
+    """Results of aggregates, or measures, as the fields that terms and guards read."""
+
+    def __init__(self, results: dict[str, Result], size: int) -> None:
+        self._results, self.size = results, size
+
+    def field(self, name: str, _offset: int, _extra: int = 0) -> NDArray[np.generic]:
+        values = self._results[name].values
+        return self._texts[0][name] if isinstance(values, pa.Array) else values
+
+    def known(self, name: str, _offset: int) -> Bools | None:
+        result = self._results[name]
+        if isinstance(result.values, pa.Array):
+            valid: Bools = result.values.is_valid().to_numpy(zero_copy_only=False)
+            return valid
+        return result.known
+
+    @cached_property
+    def _texts(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
+        """Return the texts as numbers, and the number of each."""
+        names = [
+            name
+            for name, result in self._results.items()
+            if isinstance(result.values, pa.Array) and pa.types.is_string(result.values.type)
+        ]
+        whole = pa.concat_arrays([self._results[name].values for name in names])
+        encoded = whole.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        parts = {
+            name: codes[at * self.size : (at + 1) * self.size] for at, name in enumerate(names)
+        }
+        return parts, {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+
+    def code(self, text: str) -> int:
+        codes = self._texts[1]
+        return codes.setdefault(text, len(codes))

@@ -1,0 +1,126 @@
+"""Where a processor keeps the states of its streams: a batch touches only those that occur in it.
+
+States lie in layers of columns. A batch writes the streams that it has touched as a new layer on
+top; layers of like size are joined, and what was overwritten is left behind then. So a batch
+costs what it touches, times a logarithm, and not what is remembered in all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.state import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wex.engine.state import State
+
+    Ints = NDArray[np.int64]
+
+
+class Memory:
+    """Streams by key."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self._keys = keys
+        self._numbers: dict[tuple[object, ...], int] = {}  # of each key
+        self._layers: list[tuple[State, Ints]] = []  # states, and the numbers of their streams
+        self._layer = np.empty(0, dtype=np.int64)  # by number: the layer, and the row in it
+        self._row = np.empty(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def numbers(self, keys: pa.Table) -> tuple[Ints, Ints]:
+        """Return the numbers of streams, -1 for those not seen before, and which ones are new."""
+        if not self._keys:
+            known = np.full(1, 0 if self._numbers else -1, dtype=np.int64)
+        else:
+            listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
+            found = list(map(self._numbers.get, listed))
+            known = np.array([-1 if each is None else each for each in found], dtype=np.int64)
+        return known, np.flatnonzero(known < 0)
+
+    def recall(self, keys: pa.Table, fresh: Callable[[pa.Table], State]) -> State:
+        """Return the states of streams; `fresh` makes those of streams not seen before."""
+        known, new = self.numbers(keys)
+        if len(new) == len(known):
+            return fresh(keys)
+        parts, places = [], []
+        for at, (state, _) in enumerate(self._layers):
+            here = np.flatnonzero((known >= 0) & (self._layer[known] == at))
+            if len(here):
+                parts.append(state.take(self._row[known[here]]))
+                places.append(here)
+        if len(new):
+            parts.append(fresh(keys.take(pa.array(new))))
+            places.append(new)
+        order = np.argsort(np.concatenate(places), kind="stable")
+        whole = joined(parts)
+        return whole if (order[:-1] < order[1:]).all() else whole.take(order)
+
+    def store(self, keys: pa.Table, state: State) -> None:
+        """Remember the states of streams instead of what was known of them."""
+        known, new = self.numbers(keys)
+        if len(new):
+            listed: list[tuple[object, ...]] = [()]
+            if self._keys:
+                added = keys.take(pa.array(new))
+                listed = list(
+                    zip(*(_hashable(added.column(name)) for name in self._keys), strict=True)
+                )
+            begin = len(self._numbers)
+            self._numbers.update(zip(listed, range(begin, begin + len(new)), strict=True))
+            known[new] = np.arange(begin, begin + len(new))
+            room = np.full(len(self._numbers) - len(self._layer), -1, dtype=np.int64)
+            if len(room):
+                more = np.full(len(self._numbers), -1, dtype=np.int64)
+                self._layer = np.concatenate([self._layer, more])
+                self._row = np.concatenate([self._row, more])
+        self._layers.append((state, known))
+        self._settle(len(self._layers) - 1)
+        while len(self._layers) > 1 and self._layers[-1][0].size * 2 > self._layers[-2][0].size:
+            self._join_last()
+
+    def _settle(self, layer: int) -> None:
+        numbers = self._layers[layer][1]
+        self._layer[numbers] = layer
+        self._row[numbers] = np.arange(len(numbers))
+
+    def _join_last(self) -> None:
+        """Join the last two layers; of the older one only what is not overwritten."""
+        young, young_numbers = self._layers.pop()
+        old, old_numbers = self._layers.pop()
+        left = np.flatnonzero(self._layer[old_numbers] == len(self._layers))
+        if len(left):
+            young = joined([old.take(left), young])
+            young_numbers = np.concatenate([old_numbers[left], young_numbers])
+        self._layers.append((young, young_numbers))
+        self._settle(len(self._layers) - 1)
+
+    def everything(self) -> State | None:
+        """Return the states of all streams; None: there are none."""
+        while len(self._layers) > 1:
+            self._join_last()
+        return self._layers[0][0] if self._layers else None
+
+
+def _hashable(column: pa.ChunkedArray) -> list[object]:
+    """Return keys as Python values that equal one another if the keys do."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    elif pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    values: list[object] = column.to_pylist()
+    if pa.types.is_floating(column.type):
+        values = [
+            "NaN" if isinstance(each, float) and math.isnan(each) else each for each in values
+        ]
+    return values

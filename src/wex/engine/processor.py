@@ -1,0 +1,117 @@
+"""`wex.Processor`: the windows of a spec in streams that arrive batch by batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.arriving import Arriving
+from wex.engine.batch import Batch
+from wex.engine.columns import arrow_type, sort_indices, sort_keys
+from wex.engine.memory import Memory
+from wex.engine.planned import planned
+from wex.engine.running import Engine
+from wex.engine.state import from_bytes, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wex.engine.columns import Data
+    from wex.engine.state import State
+    from wex.spec import tree
+
+
+class Processor:
+    """Finds windows in streams as their events arrive, in batches of any size.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
+    >>> processor = wex.Processor(spec)
+    >>> [processor.feed({"x": [x]})["start_index"].to_pylist() for x in (1, 2, 3)]
+    [[], [1], [1]]
+    >>> saved = processor.state()
+    >>> wex.Processor.restore(spec, saved).feed({"x": [4]})["start_index"].to_pylist()
+    [1]
+    """
+
+    def __init__(
+        self,
+        spec: tree.Spec,
+        partition_by: str | Iterable[str] | None = None,
+        order_by: str | Iterable[str] | None = None,
+    ) -> None:
+        self._engine = Engine(planned(spec, partition_by, order_by))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._memory = Memory(self._engine.stream.partition_by)
+        self._schema: pa.Schema | None = None  # of the batches so far
+
+    def feed(self, data: Data) -> pa.Table:
+        """Return the windows that are reported in a batch of events, in the order of `find`.
+
+        The batch is sorted. An event that sorts before one that its stream has had already is a
+        DataError; then, as after any other error, it is as if the batch had never been fed.
+        """
+        arriving = Arriving(self._engine, data, self._schema)
+        prior = self._memory.recall(arriving.keys, self._engine.fresh)
+        batch = arriving.batch(prior)
+        table, after = self._engine.run(batch, prior, last=False)
+        if after is not None and after.size:
+            self._memory.store(arriving.keys, after)
+            self._schema = batch.table.schema
+        return table
+
+    def close(self) -> pa.Table:
+        """Return the windows that are reported because the data ends, and forget all streams."""
+        table, _ = self._engine.run(*_ended(self._engine, self._everything()), last=True)
+        self._forget()
+        return table
+
+    def state(self) -> bytes:
+        """Return all that the processor remembers, as bytes."""
+        return to_bytes(self._everything(), self._engine.fingerprint)
+
+    def _everything(self) -> State:
+        found = self._memory.everything()
+        return self._engine.fresh(_no_rows(self._engine)) if found is None else found
+
+    @classmethod
+    def restore(
+        cls,
+        spec: tree.Spec,
+        state: bytes,
+        partition_by: str | Iterable[str] | None = None,
+        order_by: str | Iterable[str] | None = None,
+    ) -> Processor:
+        """Return a processor that goes on where another one has saved its state."""
+        processor = cls(spec, partition_by, order_by)
+        processor._resume(from_bytes(state, processor._engine.fingerprint))
+        return processor
+
+    def _resume(self, state: State) -> None:
+        if state.size:
+            self._schema = state.lists["tail"].schema
+            self._memory.store(state.streams, state)
+
+
+def _no_rows(engine: Engine) -> pa.Table:
+    return pa.schema(
+        [(name, arrow_type(type_)) for name, type_ in engine.stream.fields]
+    ).empty_table()
+
+
+def _ended(engine: Engine, state: State) -> tuple[Batch, State]:
+    """Return a batch without events that ends all streams, sorted by key, and their states."""
+    keys = engine.stream.partition_by
+    if keys and state.size:
+        state = state.take(sort_indices(sort_keys(state.streams, keys, (), engine.fields)))
+    tails = state.lists["tail"]
+    if not tails.num_columns:
+        tails = _no_rows(engine)
+    counts = state.counts("tail")
+    ends = np.cumsum(counts)
+    batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.numbers("position"))
+    return batch, state

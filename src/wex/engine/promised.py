@@ -1,0 +1,73 @@
+"""Checking that streams are as assumed, batch by batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.engine.kernels.arrays import plain
+from wex.engine.kernels.promise import run_promise
+from wex.engine.letters import Lettering
+from wex.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.batch import Batch
+    from wex.windows.plan import Plan
+
+    Ints = NDArray[np.int64]
+
+
+class Promised:
+    """The promise of a plan: letters by phase, one automaton."""
+
+    def __init__(self, plan: Plan) -> None:
+        promise = plan.promise
+        assert promise is not None
+        self._promise = promise
+        readers = [(phase, at, False) for at, phase in enumerate(promise.phases)]
+        self._early = Lettering(plan, readers[:-1], coded=False)
+        self._late = Lettering(plan, readers[-1:], coded=False)
+        width = max(len(row) for row in promise.table)
+        self._table = np.zeros((len(promise.table), max(width, 1)), dtype=np.int32)
+        for state, row in enumerate(promise.table):
+            self._table[state, : len(row)] = row
+        self._live = np.array(promise.live, dtype=np.bool_)
+
+    def check(self, batch: Batch, states: Ints) -> Ints:
+        """Return the state of each stream after a batch, or raise a DataError where one breaks it."""
+        (letters,) = self._late.read(batch)
+        phases = len(self._promise.phases) - 1
+        if phases and (batch.position < phases).any():
+            heads, rows = batch.heads(phases)
+            for position, found in enumerate(self._early.read(heads)):
+                there = heads.at_position(position)
+                letters[rows[there]] = found[there]
+        first = batch.begin + (self._promise.first - batch.position)
+        after, bad = run_promise(
+            letters.astype(np.int32),
+            self._table,
+            self._live,
+            first,
+            batch.begin,
+            batch.end,
+            plain(states),
+        )
+        if bad >= 0:
+            raise broken(
+                self._promise.shown, batch.key(batch.stream_of(bad)), batch.position_of(bad)
+            )
+        return after
+
+
+def broken(assumes: tuple[str, ...], key: tuple[object, ...], position: int) -> DataError:
+    """Return the error for a stream that is not as it is assumed to be."""
+    return DataError(
+        "assumption",
+        f"the stream breaks its promise: {' and '.join(assumes)}",
+        "mend the data or the assumption; `unchecked` switches the check off",
+        key=key,
+        position=position,
+    )
