@@ -42,16 +42,12 @@ def _gappy(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
 
 
 # Some values are NULL or NaN: no matter where they are only measured.
-gappy_events: st.SearchStrategy[Event] = st.fixed_dictionaries(
-    {
-        **EXACT_VALUES,
-        **{
-            each: _gappy(EXACT_VALUES[each])
-            for each in ("key", "x", "n", "name", "ok", "day", "side")
-        },
-        "y": st.one_of(*[floats] * 15, st.just(float("nan"))),
-    }  # type: ignore[arg-type]
-)
+_GAPPY_VALUES: dict[str, st.SearchStrategy[object]] = {
+    **EXACT_VALUES,
+    **{each: _gappy(EXACT_VALUES[each]) for each in ("key", "x", "n", "name", "ok", "day", "side")},
+    "y": st.one_of(*[floats] * 15, st.just(float("nan"))),
+}
+gappy_events: st.SearchStrategy[Event] = st.fixed_dictionaries(_GAPPY_VALUES)  # type: ignore[arg-type]
 
 
 def exact(event: Event) -> Event:

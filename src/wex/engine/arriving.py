@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.batch import Batch
-from wex.engine.columns import conform, in_order, shown, sort, sort_keys
-from wex.engine.panes import spans
+from wex.engine.arrays import spans
+from wex.engine.batch import Batch, null_error
+from wex.engine.columns import changes, conform, in_order, shown, sort, sort_keys
 from wex.engine.zones import check_zones
 from wex.errors import DataError
 
@@ -45,12 +45,12 @@ class Arriving:
     def starts(self) -> Ints:
         """Return the first rows of the streams."""
         rows = self.table.num_rows
-        if not rows:
-            return np.empty(0, dtype=np.int64)
+        if not rows or not self.stream.partition_by:
+            return np.zeros(min(rows, 1), dtype=np.int64)
         change = np.zeros(rows, dtype=np.bool_)
         change[0] = True
         for name in self.stream.partition_by:
-            change[1:] |= _changes(self.table.column(name))
+            change[1:] |= changes(self.table.column(name))
         return np.flatnonzero(change)
 
     @cached_property
@@ -91,10 +91,14 @@ class Arriving:
     # --- What is wrong with the data
 
     def _check(self, positions: Ints) -> None:
-        """Raise a DataError at the first row with a value that is missing or none of its enum."""
+        """Raise a DataError at the first row with a NULL where guards read, or outside an enum.
+
+        NaN is looked for later, when the columns are read.
+        """
         wrong: list[tuple[int, int, str]] = []
         for at, name in enumerate(self._missing):
-            row = _first(missing(self.table.column(name)))
+            column = self.table.column(name)
+            row = _first(column.is_null().to_numpy()) if column.null_count else None
             if row is not None:
                 wrong.append((row, at, name))
         for at, (name, type_) in enumerate(self._fields.items()):
@@ -112,7 +116,7 @@ class Arriving:
         key = tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by)
         position = int(positions[stream] + row - self.starts[stream])
         if at < len(self._fields):
-            raise null_error("NaN" if value.is_valid else "NULL", name, key, position)
+            raise null_error("NULL", name, key, position)
         raise enum_error(value.as_py(), str(self._fields[name]), name, key, position)
 
     def _check_order(self, tails: pa.Table, kept: Ints, positions: Ints) -> None:
@@ -141,18 +145,6 @@ class Arriving:
             key=tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by),
             position=int(positions[known[bad]]),
         )
-
-
-def null_error(value: str, column: str, key: tuple[object, ...], position: int) -> DataError:
-    """Return the error for a value that is missing where a predicate reads it."""
-    return DataError(
-        "null",
-        f"{value} in a field that decides about windows",
-        "filter such rows out, or say `nulls skip` in the stream line",
-        column=column,
-        key=key,
-        position=position,
-    )
 
 
 def enum_error(
@@ -204,25 +196,6 @@ def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
             )
         table = table.set_column(at, field, pa.nulls(len(column), field.type))
     return table
-
-
-def _changes(column: pa.ChunkedArray) -> Bools:
-    """Tell of each row but the first whether its key differs from the one before."""
-    if pa.types.is_floating(column.type):
-        values = column.to_numpy()
-        one, two = values[:-1], values[1:]
-        found: Bools = (one != two) & ~(np.isnan(one) & np.isnan(two))
-        if column.null_count:
-            valid = column.is_valid().to_numpy()
-            found |= valid[:-1] != valid[1:]
-        return found
-    one, two = column.slice(0, len(column) - 1), column.slice(1)
-    same = pc.equal(one, two)
-    if column.null_count:
-        both = pc.and_(pc.is_null(one), pc.is_null(two))
-        same = pc.or_(same.fill_null(False), both)
-    found = ~same.to_numpy()
-    return found
 
 
 def _first(where: Bools) -> int | None:

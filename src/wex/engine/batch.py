@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import whole
 from wex.engine.columns import shown
+from wex.errors import DataError
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-BLOCK = 1 << 16  # rows that are worked on together: their columns stay in the cache
+BLOCK = 1 << 17  # rows that are worked on together: their columns stay in the cache
 NO_TEXT = -1
 
 
@@ -150,6 +152,18 @@ class Batch:
             yield Block(self, row, min(row + BLOCK, self.rows), reach, padded=False)
 
 
+def null_error(value: str, column: str, key: tuple[object, ...], position: int) -> DataError:
+    """Return the error for a value that is missing where a predicate reads it."""
+    return DataError(
+        "null",
+        f"{value} in a field that decides about windows",
+        "filter such rows out, or say `nulls skip` in the stream line",
+        column=column,
+        key=key,
+        position=position,
+    )
+
+
 class Block:
     """Some rows of a batch, and a memory for what was computed about them."""
 
@@ -167,7 +181,17 @@ class Block:
             row = self._reach
         return column[row - extra + offset : row + self.size + offset]
 
-    def known(self, name: str, offset: int) -> Bools | None:  # noqa: ARG002  (as `Rows` asks)
+    def no_nan(self, name: str) -> None:
+        """Raise a DataError if a column has a NaN here."""
+        column = self.batch.array(name)[self.row : self.end]
+        with np.errstate(over="ignore"):
+            squares = np.dot(column, column)
+        if np.isnan(squares):  # as no sum of squares is without a NaN
+            row = self.row + int(np.argmax(np.isnan(column)))
+            key = self.batch.key(self.batch.stream_of(row))
+            raise null_error("NaN", name, key, self.batch.position_of(row))
+
+    def known(self, name: str, offset: int) -> Bools | None:
         """Return None: what decides about windows is known everywhere."""
 
     def code(self, text: str) -> int:
@@ -221,9 +245,7 @@ class Whole:
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
     """Return a column that is no text as an array, without a copy if it can be; NULLs as anything."""
     assert type_ != OTHER
-    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
+    array = whole(column)
     if type_ == TIMESTAMP:
         array = array.view(pa.int64())
     elif type_ == DATE:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex.engine.arguments import with_arguments
 from wex.engine.by_definition import find_by_definition
-from wex.engine.planned import planned, with_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,9 +33,9 @@ def find(
     if any(window.where is not None for window in filled.windows):
         return find_by_definition(filled, data)  # formulas are not compiled
     from wex.engine.arriving import Arriving  # noqa: PLC0415  (the kernels load numba)
-    from wex.engine.running import Engine  # noqa: PLC0415
+    from wex.engine.running import engine_of  # noqa: PLC0415
 
-    engine = Engine(planned(filled))
+    engine = engine_of(filled)
     arriving = Arriving(engine, data)
-    prior = engine.fresh(arriving.keys)
+    prior = engine.fresh(len(arriving.starts))
     return engine.run(arriving.batch(prior), prior, last=True)[0]

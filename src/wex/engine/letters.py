@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wex.engine.truths import Decide
     from wex.windows.plan import Plan, PlannedLetters
 
-    Codes = NDArray[np.uint8] | NDArray[np.int32]
+    Codes = NDArray[Any]
 
 
 class Lettering:
@@ -41,10 +41,12 @@ class Lettering:
             few = coded and len(decide) <= CODED
             self._readers.append(_Bits(decide) if few else _Steps(decide, letters))
 
-    def read(self, batch: Batch) -> list[Codes]:
-        """Return the codes that each reader finds."""
+    def read(self, batch: Batch, floats: Sequence[str] = ()) -> list[Codes]:
+        """Return the codes that each reader finds; a NaN in one of `floats` is a DataError."""
         found: list[Codes] = [np.empty(batch.rows, dtype=each.dtype) for each in self._readers]
         for block in batch.blocks(self._deciders.reach):
+            for name in floats:
+                block.no_nan(name)
             for reader, codes in zip(self._readers, found, strict=True):
                 reader.read(block, codes[block.row : block.end])
         return found
@@ -62,10 +64,12 @@ class _Bits:
         if not self._decide:
             out[:] = 0
             return
-        out[:] = self._decide[0](block)
-        for bit, decide in enumerate(self._decide[1:], 1):
-            held = decide(block).view(np.uint8)
-            np.bitwise_or(out, held << np.uint8(bit), out=out)
+        # From the last guard to the first: doubling shifts bits faster than numpy's shift does.
+        *others, last = self._decide
+        out[:] = last(block).view(np.uint8)
+        for decide in reversed(others):
+            np.add(out, out, out=out)
+            np.bitwise_or(out, decide(block).view(np.uint8), out=out)
 
 
 class _Steps:

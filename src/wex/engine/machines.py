@@ -1,15 +1,15 @@
 """From the automata of a planned window to the tables that a kernel runs.
 
-Three kernels, from fast to general: `registers` where no window state ever holds two starts,
-`configs` where the combinations of occupied window states are few, `moving` for all others. They
-give the same windows; which one runs is decided here, once for each plan.
+Four kernels: `registers` where no window state ever holds two starts, `configs` where the
+combinations of occupied window states are few, `sliding` for windows of one fixed length, `moving`
+for all others. They give the same windows; which one runs is decided here, once for each plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from wex.automata.crawl import crawl
 from wex.automata.dfa import common_classes
 from wex.engine.kernels.arrays import plain
 from wex.engine.kernels.configs import run_configs
+from wex.engine.kernels.lent import lend, result
 from wex.engine.kernels.moving import run_moving
 from wex.engine.kernels.registers import ENDING, IDLE, NO_SLOT, SLOTS, run_registers
 from wex.engine.kernels.shapes import (
@@ -33,18 +34,24 @@ from wex.engine.kernels.shapes import (
     Ran,
     Registers,
     Segments,
+    Sliding,
 )
+from wex.engine.kernels.sliding import run_sliding
 from wex.errors import LimitError
 from wex.windows.normal import NONE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from wex.windows.plan import PlannedWindow
 
 MOST_CONFIGS = 256
 MOST_ENTRIES = 1 << 16  # of a table by config and class
-MOST_PAIRS = 1 << 14  # of a table by config and two classes: it has to stay in the nearest cache
+MOST_QUADS = 1 << 12  # of a table by config and four classes: it has to stay in the nearest cache
+BLOCK = 4096  # events that are traced before they act
+ROOM = 1 << 16  # windows there is room for, beside one for each row
 CHAIN = 8  # states: shorter ones are no chains
 CODED = 8  # guards whose truths fit into a code of one byte
 
@@ -58,7 +65,7 @@ class Machine:
 
     kind: str
     clauses: Clauses
-    tables: Registers | Configs | Automata
+    tables: Registers | Configs | Sliding | Automata
     initial: int
     wide: bool  # codes are numbers of classes, in two bytes
 
@@ -66,17 +73,32 @@ class Machine:
         self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
     ) -> Ran:
         """Return the windows of a batch and the starts that stay open; `last`: streams end here."""
-        rows = int((streams.end - streams.begin).sum())
-        extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
-        exact = self.kind == "registers"
-        size = rows + extra + 1 if exact else min(rows, 1 << 16) + 1
-        room = (np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64))
-        kernel: Callable[..., Ran] = _KERNELS[self.kind]
         streams = Segments(*map(plain, streams))
-        return kernel(codes, plain(clock), self.tables, self.clauses, streams, room, last)
-
-
-_KERNELS = {"registers": run_registers, "configs": run_configs, "moving": run_moving}
+        clock = plain(clock)
+        rows = int((streams.end - streams.begin).sum())
+        if isinstance(self.tables, Registers):
+            extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
+            lent = lend(streams, rows + extra + 1, last=last)
+            alone = last and not self.clauses.or_end and not streams.held[-1]
+            at_ends = not alone or bool(streams.shift.any())
+            run_registers(codes, clock, self.tables, self.clauses, streams, lent, last, at_ends)
+            return result(lent, last=last, begin=None if at_ends else streams.begin)
+        if isinstance(self.tables, Sliding):
+            lent = lend(streams, rows + int(streams.held[-1]), last=last)
+            run_sliding(codes, clock, self.tables, streams, lent, last)
+            return result(lent, last=last)
+        kernel: Callable[..., bool] = run_configs
+        if isinstance(self.tables, Configs):
+            states, lists = 0, self.tables.final.shape[1]
+        else:
+            kernel, states = run_moving, len(self.tables.move)
+            lists = 2 * states + len(self.tables.chain_size) + 1
+        room = rows + ROOM
+        while True:
+            lent = lend(streams, room, last=last, lists=lists, states=states, block=BLOCK)
+            if kernel(codes, clock, self.tables, self.clauses, streams, lent, last):
+                return result(lent, last=last, mixed=True)
+            room *= 4
 
 
 def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
@@ -88,8 +110,32 @@ def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machi
     if decided and not joint.chains:
         crawled = _Crawl(joint, clauses, most_configs)
         if crawled.complete:
-            return crawled.registers() or crawled.configs()
-    return Machine("moving", clauses, joint.automata(), 0, joint.wide)
+            # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
+            late = window.having is not None and window.keep in ("shortest", "disjoint")
+            return (None if late else crawled.registers()) or crawled.configs()
+    automata = joint.automata()
+    sliding = _sliding(automata, clauses)
+    if sliding is not None:
+        return Machine("sliding", clauses, sliding, 0, joint.wide)
+    return Machine("moving", clauses, automata, 0, joint.wide)
+
+
+def _sliding(automata: Automata, clauses: Clauses) -> Sliding | None:
+    """Return the tables for windows of a fixed length, if these are all there are."""
+    if len(automata.chain_size) != 1 or clauses.until or clauses.cuts or clauses.limit >= 0:
+        return None
+    after = np.unique(automata.leave[automata.leave >= 0])
+    born = np.unique(automata.born[automata.born >= 0])
+    alone = len(after) == 1 and automata.final[after[0]] and not automata.lasts[after[0]]
+    if not alone or (born != automata.chain_first[0]).any():
+        return None
+    return Sliding(
+        automata.classes,
+        automata.prefix,
+        automata.born >= 0,
+        automata.leave[0] >= 0,
+        int(automata.chain_size[0]),
+    )
 
 
 def _clauses(window: PlannedWindow) -> Clauses:
@@ -124,7 +170,7 @@ class _Joint:
         self.move = np.where(inside.live[move], move, -1).astype(np.int32)
         self.until = columns[:, 2].astype(np.bool_)
         self.final = inside.final
-        self.lasts = (self.move >= 0).any(axis=1)
+        self.lasts: NDArray[np.bool_] = np.logical_or.reduce(self.move >= 0, axis=1)
         entry = np.maximum(window.starts, 0)
         self.born = np.where((window.starts == NONE)[:, None], -1, self.move[entry])
         self.classes = self._codes(window, by_letter)
@@ -166,8 +212,7 @@ class _Joint:
         for state in np.flatnonzero(occupied):
             after = np.unique(self.move[state])
             entered[after[after >= 0]] += 1
-        for after in {int(each) for each in self.born.ravel() if each >= 0}:
-            entered[after] += 1
+        entered[np.unique(self.born[self.born >= 0])] += 1
         chains: list[list[int]] = []
         linked = {
             int(state): int(following[state])
@@ -313,30 +358,28 @@ class _Crawl:
         """Return the machine with a register for each slot, if that is enough."""
         count, configs = self.joint.count, len(self.states)
         bits = max(1, (count - 1).bit_length())
-        if count > 256 or configs << 2 * bits > MOST_PAIRS or self.joint.wide:
+        if count > 256 or self.joint.wide:
             return None
-        op = np.full((count, configs), IDLE, dtype=np.uint16)
+        config_bits = max(1, (configs - 1).bit_length())
+        width = 1 << config_bits
+        op = np.full((count, width), IDLE, dtype=np.uint16)
         for number, config in enumerate(self.states):
             for letter in range(count):
                 coded = _register_op(config, self.ops[config, letter])
                 if coded is None:
                     return None
                 op[letter, number] = coded
-        step = self.table.T.astype(np.uint16)
-        pair_step = np.zeros((1 << 2 * bits, configs), dtype=np.uint16)
-        pair_op = np.zeros((1 << 2 * bits, configs), dtype=np.uint32)
-        for first in range(count):
-            for second in range(count):
-                word = first | second << bits
-                pair_step[word] = step[second, step[first]]
-                pair_op[word] = op[first] | op[second, step[first]].astype(np.uint32) << 16
+        step = np.zeros((count, width), dtype=np.uint16)
+        step[:, :configs] = self.table.T
+        quad_step, quad_op = _quads(step, op, bits)
         tables = Registers(
             self.joint.classes.astype(np.uint8),
-            step,
-            op,
-            pair_step,
-            pair_op,
+            step.ravel(),
+            op.ravel(),
+            quad_step.ravel(),
+            quad_op.ravel(),
             bits,
+            config_bits,
             self._bits(lambda _: True),
             self._bits(lambda state: bool(self.joint.final[state])),
         )
@@ -365,6 +408,25 @@ class _Crawl:
             final,
         )
         return Machine("configs", self.clauses, tables, 0, self.joint.wide)
+
+
+def _quads(
+    step: NDArray[np.uint16], op: NDArray[np.uint16], bits: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Return the tables for four letters at a time, or empty ones if they would be too large."""
+    count, width = step.shape
+    if width << 4 * bits > MOST_QUADS:
+        return np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.uint64)
+    quad_step = np.zeros((1 << 4 * bits, width), dtype=np.uint8)
+    quad_op = np.zeros((1 << 4 * bits, width), dtype=np.uint64)
+    for letters in product(range(count), repeat=4):
+        word = sum(letter << bits * at for at, letter in enumerate(letters))
+        config = np.arange(width)
+        for at, letter in enumerate(letters):
+            quad_op[word] |= op[letter, config].astype(np.uint64) << np.uint64(16 * at)
+            config = step[letter, config]
+        quad_step[word] = config
+    return quad_step, quad_op
 
 
 def _register_op(config: Config, ops: tuple[Op, ...]) -> int | None:

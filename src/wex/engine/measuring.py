@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.aggregates import Result, fold_of, shared_key
+from wex.engine.arrays import whole
 from wex.engine.truths import kleene
 from wex.engine.values import Faults, all_known, compile_term
 from wex.theory.terms import Field
@@ -50,7 +51,7 @@ class Measuring:
 
     def types(self, rows: Whole) -> dict[str, pa.DataType]:
         """Return the columns that a pane keeps."""
-        found = {}
+        found: dict[str, pa.DataType] = {}
         for at, fold in enumerate(self.folds):
             found |= {f"{at}.{name}": type_ for name, type_ in fold.types_of(rows).items()}
             found[f"{at}.{SPOILT}"] = pa.bool_()
@@ -61,10 +62,7 @@ class Measuring:
         lifted, spoilt, why = [], [], []
         for at, fold in enumerate(self.folds):
             given = fold.given(rows)
-            parts = {
-                name: _one(carried.column(f"{at}.{name}"), type_)
-                for name, type_ in fold.types_of(rows).items()
-            }
+            parts = {name: whole(carried.column(f"{at}.{name}")) for name in fold.types_of(rows)}
             lifted.append(fold.lift(rows, given, panes, parts))
             before = carried.column(f"{at}.{SPOILT}").to_numpy()
             bad = None
@@ -124,7 +122,7 @@ class Measured:
 
     def keep(self, held: Ranges) -> dict[str, pa.Array]:
         """Return what is kept of ranges of panes, each a new pane."""
-        found = {}
+        found: dict[str, pa.Array] = {}
         for at, (each, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
             found |= {f"{at}.{name}": column for name, column in each.keep(held).items()}
             found[f"{at}.{SPOILT}"] = pa.array(
@@ -134,14 +132,6 @@ class Measured:
 
     def _spoilt(self, ranges: Ranges) -> list[Bools | None]:
         return [None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.spoilt]
-
-
-def _one(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
-    """Return a column as one array of the type that this batch has."""
-    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.nulls(0, column.type)
-    return whole if whole.type == type_ else whole.cast(type_)
 
 
 def _calculated(measure: Measure, values: list[Result], fail: Fail) -> Result:

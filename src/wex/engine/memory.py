@@ -48,11 +48,11 @@ class Memory:
             known = np.array([-1 if each is None else each for each in found], dtype=np.int64)
         return known, np.flatnonzero(known < 0)
 
-    def recall(self, keys: pa.Table, fresh: Callable[[pa.Table], State]) -> State:
+    def recall(self, keys: pa.Table, fresh: Callable[[int, pa.Table], State]) -> State:
         """Return the states of streams; `fresh` makes those of streams not seen before."""
         known, new = self.numbers(keys)
         if len(new) == len(known):
-            return fresh(keys)
+            return fresh(len(known), keys)
         parts, places = [], []
         for at, (state, _) in enumerate(self._layers):
             here = np.flatnonzero((known >= 0) & (self._layer[known] == at))
@@ -60,7 +60,7 @@ class Memory:
                 parts.append(state.take(self._row[known[here]]))
                 places.append(here)
         if len(new):
-            parts.append(fresh(keys.take(pa.array(new))))
+            parts.append(fresh(len(new), keys.take(pa.array(new))))
             places.append(new)
         order = np.argsort(np.concatenate(places), kind="stable")
         whole = joined(parts)

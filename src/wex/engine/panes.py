@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from wex.engine.kernels.folds import write_tape
+from wex.engine.arrays import joined, spans, taken
+from wex.engine.kernels.folds import scanned
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from wex.engine.batch import Batch
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+
+OVERLAP = 8  # windows over one event: from there on sliding beats scanning
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +42,12 @@ class Panes:
     @cached_property
     def shift(self) -> Ints:
         """Return for each stream what leads from a row to its pane."""
+        if self._plain:
+            return np.zeros(len(self.carried), dtype=np.int64)
         sizes = self.carried + self.batch.end - self.batch.begin
         begin = np.cumsum(sizes) - sizes
-        return begin + self.carried - self.batch.begin
+        found: Ints = begin + self.carried - self.batch.begin
+        return found
 
     @cached_property
     def count(self) -> int:
@@ -56,6 +62,8 @@ class Panes:
     @cached_property
     def held(self) -> Ints:
         """Return the panes that come from before the batch."""
+        if self._plain:
+            return np.empty(0, dtype=np.int64)
         ends = self.batch.begin + self.shift
         return spans(ends - self.carried, ends)
 
@@ -69,9 +77,7 @@ class Panes:
         """Return the panes of these rows."""
         return spans(self.batch.begin + self.shift, self.batch.end + self.shift)
 
-    def spread(
-        self, values: NDArray[np.generic], carried: NDArray[np.generic]
-    ) -> NDArray[np.generic]:
+    def spread(self, values: NDArray[Any], carried: NDArray[Any]) -> NDArray[Any]:
         """Return an array by pane, from one by row and one of the panes carried over."""
         if self._plain:
             return values
@@ -96,31 +102,12 @@ class Panes:
         return taken(joined([carried, column]), places)
 
 
-def spans(begin: Ints, end: Ints) -> Ints:
-    """Return the numbers of several ranges, one after the other."""
-    sizes = end - begin
-    offset = begin - (np.cumsum(sizes) - sizes)
-    return np.arange(int(sizes.sum())) + np.repeat(offset, sizes)
-
-
-def joined(arrays: list[pa.Array]) -> pa.Array:
-    """Return several Arrow arrays of one type as one."""
-    filled = [array for array in arrays if len(array)] or arrays[-1:]
-    return filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
-
-
-def taken(array: pa.Array, places: Ints) -> pa.Array:
-    """Return the values of an Arrow array at some places."""
-    return array.take(pa.array(places))
-
-
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """Ranges of items, `low[q]` … `high[q] - 1`, in the order of their ends."""
 
     low: Ints
     high: Ints
-    items: int
 
     @cached_property
     def filled(self) -> Bools | None:
@@ -132,15 +119,33 @@ class Ranges:
     def _some(self) -> Ranges:
         if self.filled is None:
             return self
-        return Ranges(self.low[self.filled], self.high[self.filled], self.items)
+        return Ranges(self.low[self.filled], self.high[self.filled])
 
     @cached_property
-    def tape(self) -> tuple[Ints, Ints, Ints]:
-        """Return the tape for the ranges that have items, and these ranges."""
-        some = self._some
-        return write_tape(some.low, some.high, self.items), some.low, some.high
+    def work(self) -> tuple[Ints, Ints, int]:
+        """Return the ranges that have items, and how many of them are cheap to scan."""
+        return self._some.low, self._some.high, self._some.scannable
 
-    def put(self, found: NDArray[np.generic], empty: float = 0) -> NDArray[np.generic]:
+    @cached_property
+    def scannable(self) -> int:
+        """Return how many of the ranges, none of them empty, are cheap to scan."""
+        return scanned(self.low, self.high)
+
+    @cached_property
+    def slides(self) -> bool:
+        """Tell whether no range is empty, all overlap much, and their beginnings ascend."""
+        low, high = self.low, self.high
+        if self.filled is not None or len(low) < 2 or low[-1] < low[0]:
+            return False
+        overlap = int((high - low).sum()) > OVERLAP * int(high[-1] - low[0])
+        return overlap and bool((low[1:] >= low[:-1]).all())
+
+    @property
+    def scans(self) -> bool:
+        """Tell whether no range is empty and all are cheap to scan."""
+        return self.filled is None and self.scannable == len(self.low)
+
+    def put(self, found: NDArray[Any], empty: float = 0) -> NDArray[Any]:
         """Return an array for all ranges, from one for those that have items."""
         if self.filled is None:
             return found
@@ -160,10 +165,10 @@ class Items:
         """Return the ranges of items that belong to ranges of panes."""
         if self.before is None:
             return windows
-        return Ranges(self.before[windows.low], self.before[windows.high], int(self.before[-1]))
+        return Ranges(self.before[windows.low], self.before[windows.high])
 
 
-def items_of(panes: Panes, sizes: Ints | Bools | None) -> Items:
+def items_of(panes: Panes, sizes: Ints | None) -> Items:
     """Return how items lie in panes that have so many of them each; None: one."""
     if sizes is None:
         return Items(panes, None)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.arguments import with_arguments
 from wex.engine.arriving import Arriving
 from wex.engine.batch import Batch
 from wex.engine.columns import arrow_type, sort_indices, sort_keys
 from wex.engine.memory import Memory
-from wex.engine.planned import planned
-from wex.engine.running import Engine
+from wex.engine.running import Engine, engine_of
 from wex.engine.state import from_bytes, to_bytes
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Processor:
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,
     ) -> None:
-        self._engine = Engine(planned(spec, partition_by, order_by))
+        self._engine = engine_of(with_arguments(spec, partition_by, order_by))
         self._forget()
 
     def _forget(self) -> None:
@@ -76,7 +76,7 @@ class Processor:
 
     def _everything(self) -> State:
         found = self._memory.everything()
-        return self._engine.fresh(_no_rows(self._engine)) if found is None else found
+        return self._engine.fresh(0, _no_rows(self._engine)) if found is None else found
 
     @classmethod
     def restore(

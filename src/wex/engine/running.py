@@ -11,34 +11,52 @@ The stages of a batch, in their order:
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from wex.engine.aggregates import Result
+from wex.engine.arrays import joined, nothing, spans, taken, whole
 from wex.engine.batch import Batch, Whole
 from wex.engine.kernels.arrays import plain
 from wex.engine.kernels.disjoint import keep_disjoint
+from wex.engine.kernels.lent import owners_of
 from wex.engine.kernels.shapes import Segments
 from wex.engine.letters import Lettering
 from wex.engine.machines import MOST_CONFIGS, machine_of
 from wex.engine.measuring import Measuring
-from wex.engine.panes import Panes, Ranges, spans, taken
+from wex.engine.panes import Panes, Ranges
 from wex.engine.promised import Promised
 from wex.engine.results import measure_types, stored_as
 from wex.engine.state import COUNT, State
 from wex.engine.truths import arithmetic_error
+from wex.spec.types import REAL
 from wex.theory.terms import offsets
+from wex.windows.planning import plan_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from wex.spec import tree
     from wex.windows.plan import Plan, PlannedWindow
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+
+SIDE_BY_SIDE = 1 << 18  # rows from which on several windows run side by side
+
+
+@lru_cache(maxsize=64)
+def engine_of(spec: tree.Spec) -> Engine:
+    """Return the engine that runs a spec."""
+    return Engine(plan_of(spec))
 
 
 class Engine:
@@ -48,6 +66,9 @@ class Engine:
         self.plan, self.stream = plan, plan.stream
         self.fields = dict(plan.stream.fields)
         self.guarded = frozenset(plan.stream.guarded)
+        self._floats = [
+            name for name, type_ in self.fields.items() if type_ == REAL and name in self.guarded
+        ]
         self.windows = [Window(each, most_configs) for each in plan.windows]
         readers = [(each.planned.letters, each.first, each.planned.pad) for each in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
@@ -58,45 +79,49 @@ class Engine:
         kinds = "".join(each.machine.kind[0] for each in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}"
 
-    def fresh(self, keys: pa.Table) -> State:
-        """Return the state of streams of which no event was seen."""
-        zeros = pa.array(np.zeros(keys.num_rows, dtype=np.int64))
+    def fresh(self, count: int, keys: pa.Table | None = None) -> State:
+        """Return the state of streams of which no event was seen; with their keys, if need be."""
+        zeros = pa.array(np.zeros(count, dtype=np.int64))
         names = ["position", "promise", f"{COUNT}tail"]
         for at in range(len(self.windows)):
             names += [f"state.{at}", f"last.{at}", f"{COUNT}held.{at}"]
-        numbers = {name: zeros for name in names}
-        for at in range(len(self.windows)):
-            numbers[f"last.{at}"] = pa.array(np.full(keys.num_rows, -1, dtype=np.int64))
-        named = {name: keys.column(name) for name in self.stream.partition_by}
-        streams = pa.table({**named, **numbers})
-        lists = {
-            "tail": pa.table({}),
-            **{f"held.{at}": pa.table({}) for at in range(len(self.windows))},
-        }
-        return State(streams, lists)
+        numbers = dict.fromkeys(names, zeros)
+        none = pa.array(np.full(count, -1, dtype=np.int64))
+        numbers |= {f"last.{at}": none for at in range(len(self.windows))}
+        named = (
+            {} if keys is None else {name: keys.column(name) for name in self.stream.partition_by}
+        )
+        lists = ["tail", *(f"held.{at}" for at in range(len(self.windows)))]
+        return State(pa.table({**named, **numbers}), {name: pa.table({}) for name in lists})
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
         """Return the windows that a batch reports, and the state after it, if it is not the last."""
-        codes = self._lettering.read(batch)
+        codes = self._lettering.read(batch, self._floats)
         columns: dict[str, pa.Array] = {}
         if self.promised is not None:
             columns["promise"] = pa.array(self.promised.check(batch, prior.numbers("promise")))
         rows = Whole(batch, self.guarded)
-        found: list[Found] = []
+        running = [
+            Running(self, window, at, batch, rows, prior, last=last)
+            for at, window in enumerate(self.windows)
+        ]
+        found = self._all_windows(running, codes)
         lists = {}
-        for at, window in enumerate(self.windows):
-            run = Running(self, window, at, batch, rows, prior, last=last)
-            found.append(run.windows(codes[at]))
-            if not last:
-                lists[f"held.{at}"], numbers = run.held()
-                columns |= {
-                    f"{name}.{at}": pa.array(each)
-                    for name, each in numbers.items()
-                    if name != "count"
-                }
+        if not last:
+            for at, each in enumerate(running):
+                lists[f"held.{at}"], numbers = each.held()
+                columns |= {f"{name}.{at}": pa.array(numbers[name]) for name in ("state", "last")}
                 columns[f"{COUNT}held.{at}"] = pa.array(numbers["count"])
         table = self._table(batch, found)
         return table, None if last else self._after(batch, prior, columns, lists)
+
+    @staticmethod
+    def _all_windows(running: list[Running], codes: Sequence[NDArray[np.generic]]) -> list[Found]:
+        """Return the windows of each window; several at a time, where there is much to do."""
+        if len(running) == 1 or running[0].batch.rows < SIDE_BY_SIDE:
+            return [each.windows(codes[at]) for at, each in enumerate(running)]
+        with ThreadPoolExecutor(min(len(running), os.cpu_count() or 1)) as pool:
+            return list(pool.map(Running.windows, running, codes))
 
     def _after(
         self, batch: Batch, prior: State, columns: dict[str, pa.Array], lists: dict[str, pa.Table]
@@ -123,15 +148,15 @@ class Engine:
             columns["window_name"] = pa.repeat(names[0], len(streams))
         else:
             sizes = [len(each.streams) for each in found]
-            columns["window_name"] = taken(
-                names, _joined([np.repeat(np.arange(len(sizes)), sizes)], order)
-            )
+            places = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+            columns["window_name"] = pa.DictionaryArray.from_arrays(
+                pa.array(places[order]), names
+            ).dictionary_decode()
         columns["start_index"] = pa.array(_joined([each.starts for each in found], order))
         columns["end_index"] = pa.array(_joined([each.ends for each in found], order))
         if self.stream.order_by:
             for name, part in (("window_start", 0), ("window_end", 1)):
-                whole = pa.concat_arrays([each.times[part] for each in found])
-                columns[name] = whole if order is None else taken(whole, order)
+                columns[name] = _sorted([each.times[part] for each in found], order)
         measures = [measure for each in self.plan.windows for measure in each.measures]
         for name, type_ in measure_types(measures, batch.table.schema).items():
             parts = [
@@ -140,8 +165,7 @@ class Engine:
                 else pa.nulls(len(each.streams), type_)
                 for each in found
             ]
-            whole = pa.concat_arrays(parts) if len(parts) > 1 else parts[0]
-            columns[name] = whole if order is None else taken(whole, order)
+            columns[name] = _sorted(parts, order)
         return pa.table(columns)
 
 
@@ -149,10 +173,12 @@ def _order(found: list[Found]) -> Ints | None:
     """Return the order of windows: by stream, report, place in the spec, start; None: as they are."""
     if len(found) == 1:
         return None
-    places = np.repeat(np.arange(len(found)), [len(each.streams) for each in found])
-    reported = np.concatenate([each.reported for each in found])
-    streams = np.concatenate([each.streams for each in found])
-    return np.lexsort((places, reported, streams))
+    # Sorting what is sorted in parts is merging, for this kind of sort; earlier parts come first.
+    return np.argsort(np.concatenate([each.reported for each in found]), kind="stable")
+
+
+def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:
+    return joined(parts) if order is None else taken(joined(parts), order)
 
 
 def _joined(parts: list[Ints], order: Ints | None) -> Ints:
@@ -162,13 +188,13 @@ def _joined(parts: list[Ints], order: Ints | None) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The windows of a batch: stream, positions of start, end and report, times, measures."""
+    """The windows of a batch: stream, positions of start and end, what they are sorted by, and so on."""
 
     streams: Ints
     starts: Ints
     ends: Ints
     reported: Ints
-    times: tuple[pa.Array, pa.Array] | None
+    times: tuple[pa.Array, ...]  # the first order column at both ends, if there is one
     measures: dict[str, Result]
 
 
@@ -218,7 +244,7 @@ class Running:
         if self.engine.stream.order_by:
             columns["time"] = self.batch.table.schema.field(self.engine.stream.order_by[0]).type
         columns |= self.window.measuring.types(rows)
-        return pa.schema(columns).empty_table()
+        return pa.table({name: nothing(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
         """Return by row what `within` measures; nothing, if there is no `within`."""
@@ -234,10 +260,15 @@ class Running:
     def windows(self, codes: NDArray[np.generic]) -> Found:
         """Return the windows that the batch reports."""
         batch, panes = self.batch, self.panes
-        begin = np.minimum(
-            np.maximum(batch.begin, batch.begin + self.window.first - batch.position), batch.end
-        )
-        held = np.concatenate([[0], np.cumsum(self.counts)])
+        begin = batch.begin
+        if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
+            begin = self.window.first - batch.position
+            np.maximum(begin, 0, out=begin)
+            begin += batch.begin
+            np.minimum(begin, batch.end, out=begin)
+        held = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        if self.carried.num_rows:
+            np.cumsum(self.counts, out=held[1:])
         segments = Segments(
             begin,
             batch.end,
@@ -249,12 +280,11 @@ class Running:
             self.carried.column("slot").to_numpy(),
         )
         self.ran = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
-        sizes = np.diff(self.ran.found, prepend=0)
-        return self._found(self.ran.start, self.ran.end, np.repeat(np.arange(len(sizes)), sizes))
+        return self._found(self.ran.start, self.ran.end, self.ran.owners)
 
     def _found(self, start: Ints, end: Ints, streams: Ints) -> Found:
         positions = self._positions(start, streams)
-        ends = end + (self.batch.position - self.batch.begin)[streams]
+        ends = _moved(end, streams, self.batch.position, self.batch.begin)
 
         def fail(window: int, message: str, measure: str | None) -> Exception:
             key = self.batch.key(int(streams[window]))
@@ -262,7 +292,8 @@ class Running:
 
         measures: dict[str, Result] = {}
         if self.measured is not None:
-            ranges = Ranges(start, end + self.panes.shift[streams] + 1, self.panes.count)
+            high = _moved(end, streams, self.panes.shift) + 1
+            ranges = Ranges(start, high)
             measures = self.measured.measures(ranges, fail)
         keep = self.window.measuring.kept(measures, len(start), fail)
         if self.window.keeps_late and keep is not None:
@@ -272,16 +303,19 @@ class Running:
                 each[keep] for each in (start, end, streams, positions, ends)
             )
             measures = {name: _chosen(each, keep) for name, each in measures.items()}
-        reported = ends if self.window.planned.until is None else ends + 1
+        # Rows ascend through all streams. A report at the end of a stream has no row: the streams
+        # are set apart by one, so that it does not fall on the first row of the next.
+        reported = end + streams + (self.window.planned.until is not None)
         return Found(streams, positions, ends, reported, self._times(start, end), measures)
 
     def _positions(self, panes: Ints, streams: Ints) -> Ints:
         """Return the positions of starts in their streams."""
         batch = self.batch
-        rows = panes - self.panes.shift[streams]
-        found: Ints = rows + (batch.position - batch.begin)[streams]
+        found = _moved(panes, streams, batch.position, batch.begin, self.panes.shift)
         if self.carried.num_rows:
-            old = np.flatnonzero(rows < batch.begin[streams])
+            zeros = np.zeros_like(batch.begin)
+            old = np.flatnonzero(_moved(panes, streams, zeros, batch.begin, self.panes.shift) < 0)
+            found = found.copy()
             found[old] = self.carried.column("position").to_numpy()[self._held_number(panes[old])]
         return found
 
@@ -289,11 +323,11 @@ class Running:
         """Return the numbers, among the starts carried over, of panes that are carried over."""
         return np.searchsorted(self.panes.held, panes)
 
-    def _times(self, start: Ints, end: Ints) -> tuple[pa.Array, pa.Array] | None:
+    def _times(self, start: Ints, end: Ints) -> tuple[pa.Array, ...]:
         if not self.engine.stream.order_by:
-            return None
-        column = _whole(self.batch.table.column(self.engine.stream.order_by[0]))
-        begins = self.panes.spread_column(column, _whole(self.carried.column("time")))
+            return ()
+        column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
+        begins = self.panes.spread_column(column, whole(self.carried.column("time")))
         return taken(begins, start), taken(column, end)
 
     def _keep_late(
@@ -324,30 +358,29 @@ class Running:
     def held(self) -> tuple[pa.Table, dict[str, Ints]]:
         """Return the starts that are open after the batch, and numbers for each stream."""
         pane, slot = self.ran.pane, self.ran.slot
-        sizes = np.diff(self.ran.kept, prepend=0)
-        streams = np.repeat(np.arange(len(sizes)), sizes)
+        streams = owners_of(self.ran.kept, len(pane))
         positions = self._positions(pane, streams)
         if self.window.keeps_late:
             left = (positions > self.last_end[streams]) & ~np.isin(pane, self.spent)
             pane, slot, streams, positions = (
                 each[left] for each in (pane, slot, streams, positions)
             )
-        sizes = np.bincount(streams, minlength=len(sizes)).astype(np.int64)
+        sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         columns = {
             "position": pa.array(positions),
             "slot": pa.array(slot),
             "clock": pa.array(self._clocks(pane, streams)),
         }
         if self.engine.stream.order_by:
-            column = _whole(self.batch.table.column(self.engine.stream.order_by[0]))
-            begins = self.panes.spread_column(column, _whole(self.carried.column("time")))
+            column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
+            begins = self.panes.spread_column(column, whole(self.carried.column("time")))
             columns["time"] = taken(begins, pane)
         if self.measured is not None:
             following = np.append(pane[1:], 0)
             ends = (self.batch.end + self.panes.shift)[streams]
             last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
             high = np.where(last_of_stream, ends, following[: len(pane)])
-            columns |= self.measured.keep(Ranges(pane, high, self.panes.count))
+            columns |= self.measured.keep(Ranges(pane, high))
         numbers = {"state": self.ran.state, "last": self.last_end, "count": sizes}
         return pa.table(columns), numbers
 
@@ -362,10 +395,15 @@ class Running:
         return found
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
+    """Return numbers, each moved up and down by what its stream says."""
+    if len(up) == 1:
+        by = int(up[0] - sum(each[0] for each in down))
+        return numbers + by if by else numbers
+    found = numbers + up[streams]
+    for each in down:
+        found -= each[streams]
+    return found
 
 
 def _chosen(result: Result, keep: Bools) -> Result:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.panes import spans
+from wex.engine.arrays import spans
 from wex.errors import StateError
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
-"""Guards over many events at once: two-valued where they decide about windows, block by block,
-and three-valued, as in SQL, where they choose what is measured.
+"""Guards over many events at once.
+
+Two-valued where they decide about windows, block by block; three-valued, as in SQL, where they
+choose what is measured.
 
 Atoms that differ by a shift only, such as `x[-1] > x` and `x[-2] > x[-1]`, are computed once: a
 shifted one is the same array, read from another row on.
@@ -7,7 +9,6 @@ shifted one is the same array, read from another row on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,6 +35,8 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from wex.engine.batch import Block, Whole
@@ -156,11 +159,11 @@ class _Atom:
         found: list[tuple[int, str | None]] = []
         for back, (first, column) in self._uses.items():
             begin = self._extra - back
-            for row in np.flatnonzero(bad[begin : begin + block.size]) + block.row:
+            for row in (np.flatnonzero(bad[begin : begin + block.size]) + block.row).tolist():
                 stream = block.batch.stream_of(row)
                 own = row >= block.batch.begin[stream]
                 if own and block.batch.position_of(row) >= first:
-                    found.append((int(row), column))
+                    found.append((row, column))
                     break
         if found:
             row, column = min(found, key=lambda each: each[0])
@@ -188,9 +191,15 @@ def _compile_atom(atom: Comparison | Truth) -> Compute:
 
 
 def _canonical(atom: Comparison | Truth) -> tuple[Comparison | Truth, int]:
-    """Return an atom moved so that its latest event is the current one, and by how much."""
+    """Return an atom moved so that its latest event is the current one, and by how much.
+
+    Of the two ways to write a comparison, `x > y` and `y < x`, one stands for both.
+    """
     shift = max(offsets(atom), default=0)
-    return (_moved(atom, -shift), -shift) if shift else (atom, 0)
+    moved = _moved(atom, -shift) if shift else atom
+    if isinstance(moved, Comparison) and moved.op in (">", ">="):
+        moved = Comparison("<" if moved.op == ">" else "<=", moved.right, moved.left)
+    return moved, -shift
 
 
 def _moved(piece: Piece, by: int) -> Piece:
@@ -241,7 +250,8 @@ def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
     all_are_known = all(known is None for _, known in parts)
     held = np.array([held for held, _ in parts])
     if all_are_known:
-        return (held.any(axis=0) if decisive else held.all(axis=0)), None
+        together = np.logical_or if decisive else np.logical_and
+        return together.reduce(held), None
     knowns = np.array([np.ones_like(held) if known is None else known for held, known in parts])
     decided = (knowns & (held == decisive)).any(axis=0)
     known = decided | knowns.all(axis=0)
@@ -253,7 +263,7 @@ def _compared(atom: Comparison, left: Term, right: Term, rows: Whole, faults: Fa
     held = np.broadcast_to(compile_comparison(atom)(rows, 0, Faults()), (rows.size,))
     known = all_known(atom, rows)
     for value in values:
-        missing = np.asarray(value != value)  # NaN
+        missing = np.asarray(value != value)  # noqa: PLR0124  (NaN)
         if missing.any():
             there = np.broadcast_to(~missing, (rows.size,))
             known = there if known is None else known & there

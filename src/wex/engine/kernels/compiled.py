@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -28,17 +28,27 @@ def _place() -> str:
 
 def compiled(function: Function) -> Function:
     """Return a function that is compiled when it is first called, or read from the cache on disk."""
-    usual = numba.config.CACHE_DIR
+    return _compiled(function)
+
+
+def lean(function: Function) -> Function:
+    """Return a compiled function without reference counts: it cannot allocate."""
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
+    config: Any = numba.config
+    usual = config.CACHE_DIR
+    how: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
     try:
-        numba.config.CACHE_DIR = _place()
-        return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+        config.CACHE_DIR = _place()
+        return cast("Function", numba.njit(cache=True, **how)(function))
     except (RuntimeError, OSError):  # nowhere to keep it: every process compiles for itself
-        return cast("Function", numba.njit(nogil=True, error_model="numpy")(function))
+        return cast("Function", numba.njit(**how)(function))
     finally:
-        numba.config.CACHE_DIR = usual
+        config.CACHE_DIR = usual
 
 
 def inlined(function: Function) -> Function:
     """Return a function that becomes part of each kernel that calls it."""
-    # Not left to the optimiser: a call would count references to every array it is handed.
     return cast("Function", numba.njit(inline="always", error_model="numpy")(function))

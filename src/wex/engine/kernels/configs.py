@@ -11,26 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.kernels.compiled import compiled
-from wex.engine.kernels.emission import emit, grown, put_in_order
+from wex.engine.kernels.compiled import lean
 from wex.engine.kernels.lists import (
-    AFTER,
-    BIRTH_WIDTH,
     CLOCK,
-    HEAD,
-    HI,
-    LIST_WIDTH,
-    LO,
+    FAR,
     NIL,
     PANE,
-    RUN_WIDTH,
     append,
     clear,
     drop,
     expire,
-    is_empty,
+    finish,
+    gather,
+    hold,
     join,
-    oldest_of,
+    write_held,
 )
 from wex.engine.kernels.shapes import (
     BIRTH,
@@ -40,69 +35,57 @@ from wex.engine.kernels.shapes import (
     Clauses,
     Configs,
     Ints,
-    Ran,
     Segments,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BLOCK = 4096
-FAR = 1 << 62
+    from wex.engine.kernels.lent import Lent
 
 
-@compiled
+@lean
 def run_configs(
     codes: NDArray[np.uint8],
     clock: Ints,
     machine: Configs,
     clauses: Clauses,
     streams: Segments,
-    room: tuple[Ints, Ints],
+    lent: Lent,
     last: bool,
-) -> Ran:
-    """Return the windows of a batch and what is held after it; `last`: the streams end with it.
+) -> bool:
+    """Write the windows of a batch and what is held after it; False: there was not enough room.
 
-    `room` is where windows are written first; beyond that, more of it is made.
+    `last` says that the streams end with the batch.
     """
-    starts, ends = room
-    count = len(streams.begin)
     all_begin, all_end, all_shift = streams.begin, streams.end, streams.shift
     held_from, held_pane, held_slot = streams.held, streams.pane, streams.slot
+    held_clock, all_state = streams.clock, streams.state
     classes, step, act = machine.classes, machine.step, machine.act
     ops_at, ops, finals = machine.ops_at, machine.ops, machine.final
-    until, limit, only_oldest = clauses.until, clauses.limit, clauses.oldest
+    until, or_end, limit = clauses.until, clauses.or_end, clauses.limit
+    only_oldest = clauses.oldest
+    lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
+    acting, doing, starts, ends = lent.acting, lent.doing, lent.starts, lent.ends
+    found_in, panes, slots, kept_in = lent.found, lent.panes, lent.slots, lent.kept
+    states = lent.state
     width = finals.shape[1]
-    most = 1
-    for g in range(count):
-        most = max(most, all_end[g] - all_begin[g] + held_from[g + 1] - held_from[g])
-    lists = np.empty((width + 1, LIST_WIDTH), dtype=np.int64)
-    runs = np.empty((most + 2, RUN_WIDTH), dtype=np.int64)
-    births = np.empty((most, BIRTH_WIDTH), dtype=np.int64)
-    slot_of = np.empty(most, dtype=np.int64)
-    acting = np.empty(BLOCK, dtype=np.int64)
-    doing = np.empty(BLOCK, dtype=np.uint16)
-    found_in = np.empty(count, dtype=np.int64)
-    panes = np.empty(16, dtype=np.int64)
-    slots = np.empty(16, dtype=np.int64)
-    kept_in = np.zeros(count, dtype=np.int64)
-    states = np.empty(count, dtype=np.int64)
+    block = len(acting)
     found = 0
     kept = 0
-    for g in range(count):
+    for g in range(len(all_begin)):
         end, shift = all_end[g], all_shift[g]
         born = 0
         clear(lists)
         for h in range(held_from[g], held_from[g + 1]):
             births[born, PANE] = held_pane[h]
-            if limit >= 0:
-                births[born, CLOCK] = streams.clock[h]
+            births[born, CLOCK] = held_clock[h]
             append(lists, runs, held_slot[h], born, born)
             born += 1
-        config = np.uint64(streams.state[g])
+        config = np.uint64(all_state[g])
         row = all_begin[g]
         while row < end:
-            stop = min(end, row + BLOCK)
+            stop = min(end, row + block)
             noted = 0
             for x in range(row, stop):
                 letter = np.uint64(classes[codes[x]])
@@ -115,7 +98,6 @@ def run_configs(
             for at in range(noted):
                 x = acting[at]
                 action = np.int64(doing[at])
-                final_row = x - until
                 before = found
                 oldest = FAR
                 for o in range(ops_at[action], ops_at[action + 1]):
@@ -128,21 +110,14 @@ def run_configs(
                         append(lists, runs, slot, born, born)
                         born += 1
                     elif op == EMIT:
-                        if limit >= 0:
-                            expire(lists, runs, births, slot, clock[final_row], limit)
-                        if not only_oldest:
-                            starts, found = emit(lists, runs, births, slot, starts, found)
-                        elif not is_empty(lists, slot):
-                            oldest = min(oldest, births[oldest_of(lists, runs, slot), PANE])
+                        found, oldest = gather(
+                            lists, runs, births, slot,
+                            clock, x - until, limit, only_oldest, starts, found, oldest,
+                        )  # fmt: skip
                     elif op == EMITTED:
-                        if oldest != FAR:
-                            starts = grown(starts, found, found + 1)
-                            starts[found] = oldest
-                            found += 1
-                        put_in_order(starts, before, found)
-                        ends = grown(ends, before, found)
-                        for w in range(before, found):
-                            ends[w] = final_row
+                        found = finish(starts, ends, before, found, oldest, x - until)
+                        if found < 0:
+                            return False
                     elif op == DROP:
                         drop(lists, runs, slot)
                     else:
@@ -150,41 +125,24 @@ def run_configs(
                         if limit >= 0:
                             expire(lists, runs, births, ops[o, 2], clock[x], limit)
         states[g] = np.int64(config)
-        if last:
+        if last and or_end:
             before = found
             oldest = FAR
             for slot in range(width):
-                if clauses.or_end and finals[config, slot] and not is_empty(lists, slot):
-                    if limit >= 0:
-                        expire(lists, runs, births, slot, clock[end - 1], limit)
-                    if not only_oldest:
-                        starts, found = emit(lists, runs, births, slot, starts, found)
-                    elif not is_empty(lists, slot):
-                        oldest = min(oldest, births[oldest_of(lists, runs, slot), PANE])
-            if oldest != FAR:
-                starts = grown(starts, found, found + 1)
-                starts[found] = oldest
-                found += 1
-            put_in_order(starts, before, found)
-            ends = grown(ends, before, found)
-            for w in range(before, found):
-                ends[w] = end - 1
-        else:
-            slot_of[:born] = NIL
-            for slot in range(width):
-                run = lists[slot, HEAD]
-                while run != NIL:
-                    slot_of[runs[run, LO] : runs[run, HI] + 1] = slot
-                    run = runs[run, AFTER]
-                if not is_empty(lists, slot):
-                    slot_of[lists[slot, LO] : lists[slot, HI] + 1] = slot
+                if finals[config, slot]:
+                    found, oldest = gather(
+                        lists, runs, births, slot,
+                        clock, end - 1, limit, only_oldest, starts, found, oldest,
+                    )  # fmt: skip
+            found = finish(starts, ends, before, found, oldest, end - 1)
+            if found < 0:
+                return False
+        if not last:
             for start in range(born):
-                if slot_of[start] != NIL:
-                    panes = grown(panes, kept, kept + 1)
-                    slots = grown(slots, kept, kept + 1)
-                    panes[kept] = births[start, PANE]
-                    slots[kept] = slot_of[start]
-                    kept += 1
+                slot_of[start] = NIL
+            for slot in range(width):
+                hold(lists, runs, slot, slot, slot_of)
+            kept = write_held(births, born, slot_of, panes, slots, kept)
+            kept_in[g] = kept
         found_in[g] = found
-        kept_in[g] = kept
-    return Ran(starts[:found], ends[:found], found_in, panes[:kept], slots[:kept], kept_in, states)
+    return True

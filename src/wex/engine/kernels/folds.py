@@ -1,12 +1,12 @@
 """Folding many ranges of items at once, whatever their length and overlap.
 
-Ranges come in the order of their ends, so that items arrive as in a stream. Which items are
-merged when does not depend on what they are: it is written on a *tape* once, and one small kernel
-for each kind of value plays it. Any associative merge will do, none needs an inverse.
+Ranges `low[q]` … `high[q] - 1` are not empty and come in the order of their ends, those with the
+same end in the order of their beginnings. One kernel for each kind of value; any associative merge
+will do, none needs an inverse.
 
 A range is scanned backwards, item by item, as long as the budget lasts: every new item and every
-range pay a little into it. Beyond that, ranges are answered by path compression: node x stands
-for the items from x up to `after[x]`, and asking a long way shortens it for the next time.
+range pay a little into it. Beyond that, ranges are answered by path compression: node x stands for
+the items from x up to `after[x]`, and asking a long way shortens it for the next time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.engine.kernels.compiled import compiled
-from wex.engine.kernels.emission import grown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,146 +24,214 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SCAN = -1  # scan the ranges from the first number to the second
-TAKE = -2  # the range of the first number is the node of the second
 PER_ITEM, PER_RANGE = 2, 8  # what is paid into the budget
 
 
 @compiled
-def write_tape(low: Ints, high: Ints, items: int) -> Ints:
-    """Return a tape for ranges `low[q]` … `high[q] - 1`, none empty, in the order of their ends.
+def scanned(low: Ints, high: Ints) -> int:
+    """Return how many ranges the budget lets be scanned before it is used up for the first time.
 
-    Its entries are triples: SCAN or TAKE and two numbers, or a node, the one behind it that is
-    merged into it, and 0.
+    Ranges `low[q]` … `high[q] - 1` are not empty and come in the order of their ends, those with
+    the same end in the order of their beginnings.
     """
-    tape = np.empty(3 * 1024, dtype=np.int64)
-    size = 0
-    after = np.empty(0, dtype=np.int64)
-    path = np.empty(16, dtype=np.int64)
     budget = 0
     seen = 0
     first = 0
-    while first < len(low):
-        end = high[first]
-        begin = low[first]
-        last = first
-        while last + 1 < len(low) and high[last + 1] == end:
-            last += 1
-            begin = min(begin, low[last])
-        budget += PER_ITEM * (end - max(seen, begin) if end > seen else 0)
-        budget += PER_RANGE * (last - first + 1)
-        seen = max(seen, end)
-        if end - begin <= budget:
-            budget -= end - begin
-            tape = grown(tape, size, size + 3)
-            tape[size] = SCAN
-            tape[size + 1] = first
-            tape[size + 2] = last
-            size += 3
-        else:
-            if len(after) == 0:
-                after = np.arange(1, items + 1)
-            for q in range(first, last + 1):
-                depth = 0
-                node = low[q]
-                while node < end:
-                    path = grown(path, depth, depth + 1)
-                    path[depth] = node
-                    depth += 1
-                    node = after[node]
-                tape = grown(tape, size, size + 3 * depth)
-                for at in range(depth - 2, -1, -1):
-                    tape[size] = path[at]
-                    tape[size + 1] = path[at + 1]
-                    tape[size + 2] = 0
-                    after[path[at]] = end
-                    size += 3
-                tape[size] = TAKE
-                tape[size + 1] = q
-                tape[size + 2] = low[q]
-                size += 3
-        first = last + 1
-    return tape[:size]
-
-
-@compiled
-def merges(tape: Ints) -> bool:
-    """Tell whether a tape merges nodes: then items are changed while it is played."""
-    found = False
-    for at in range(0, len(tape), 3):
-        found |= tape[at] >= 0
-    return found
+    for q in range(len(low)):
+        if q > first and high[q] != high[first]:
+            first = q
+        budget += PER_RANGE
+        if q == first:
+            budget += PER_ITEM * max(high[q] - max(seen, low[q]), 0) - (high[q] - low[q])
+            seen = high[q]
+            if budget < 0:
+                return first
+    return len(low)
 
 
 @compiled
 def fold_floats(
-    tape: Ints, low: Ints, high: Ints, totals: Floats, leasts: Floats, mosts: Floats
+    low: Ints, high: Ints, scan: int, totals: Floats, leasts: Floats, mosts: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return sum, least and greatest of each range of floats; the three cost what one does."""
+    """Return sum, least and greatest of each range; the first `scan` ones are scanned."""
     out_total = np.empty(len(low), dtype=np.float64)
     out_least = np.empty(len(low), dtype=np.float64)
     out_most = np.empty(len(low), dtype=np.float64)
-    node_total, node_least, node_most = totals, leasts, mosts
-    if merges(tape):
-        node_total, node_least, node_most = totals.copy(), leasts.copy(), mosts.copy()
-    for at in range(0, len(tape), 3):
-        kind, one, two = tape[at], tape[at + 1], tape[at + 2]
-        if kind == SCAN:
-            item = high[two] - 1
+    total = least = most = 0.0
+    item = 0
+    for q in range(scan - 1, -1, -1):
+        if q + 1 == scan or high[q] != high[q + 1]:
+            item = high[q] - 1
             total, least, most = totals[item], leasts[item], mosts[item]
-            for q in range(two, one - 1, -1):
-                while item > low[q]:
-                    item -= 1
-                    total = totals[item] + total
-                    least = min(leasts[item], least)
-                    most = max(mosts[item], most)
-                out_total[q] = total
-                out_least[q] = least
-                out_most[q] = most
-        elif kind == TAKE:
-            out_total[one] = node_total[two]
-            out_least[one] = node_least[two]
-            out_most[one] = node_most[two]
-        else:
-            node_total[kind] += node_total[one]
-            node_least[kind] = min(node_least[kind], node_least[one])
-            node_most[kind] = max(node_most[kind], node_most[one])
+        while item > low[q]:
+            item -= 1
+            total = totals[item] + total
+            least = leasts[item] if leasts[item] < least else least
+            most = mosts[item] if mosts[item] > most else most
+        out_total[q] = total
+        out_least[q] = least
+        out_most[q] = most
+    if scan == len(low):
+        return out_total, out_least, out_most
+    node_total, node_least, node_most = totals.copy(), leasts.copy(), mosts.copy()
+    after = np.arange(1, len(totals) + 1)
+    path = np.empty(len(totals) + 1, dtype=np.int64)
+    for q in range(scan, len(low)):
+        depth = 0
+        node = low[q]
+        while node < high[q]:
+            path[depth] = node
+            depth += 1
+            node = after[node]
+        node = path[depth - 1]
+        total, least, most = node_total[node], node_least[node], node_most[node]
+        for at in range(depth - 2, -1, -1):
+            node = path[at]
+            total += node_total[node]
+            least = node_least[node] if node_least[node] < least else least
+            most = node_most[node] if node_most[node] > most else most
+            node_total[node] = total
+            node_least[node] = least
+            node_most[node] = most
+            after[node] = high[q]
+        out_total[q] = total
+        out_least[q] = least
+        out_most[q] = most
     return out_total, out_least, out_most
 
 
 @compiled
-def fold_best(tape: Ints, low: Ints, high: Ints, keys: NDArray[np.generic], sign: int) -> Ints:
+def slide_floats(low: Ints, high: Ints, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what `fold_floats` returns, for ranges whose beginnings ascend, too.
+
+    Two stacks: what was in sight when the last turn was made is folded from there backwards, what
+    has come since then forwards. Each item takes part in two merges, each range in one.
+    """
+    out_total = np.empty(len(low), dtype=np.float64)
+    out_least = np.empty(len(low), dtype=np.float64)
+    out_most = np.empty(len(low), dtype=np.float64)
+    back_total = np.empty(len(values), dtype=np.float64)
+    back_least = np.empty(len(values), dtype=np.float64)
+    back_most = np.empty(len(values), dtype=np.float64)
+    total = least = most = 0.0
+    turn = 0  # items before it are folded backwards
+    seen = 0
+    for q in range(len(low)):
+        while seen < high[q]:
+            value = values[seen]
+            if seen == turn:
+                total = least = most = value
+            else:
+                total += value
+                least = value if value < least else least
+                most = value if value > most else most
+            seen += 1
+        if low[q] >= turn:
+            turn = seen
+            value = values[turn - 1]
+            total = least = most = value
+            back_total[turn - 1] = back_least[turn - 1] = back_most[turn - 1] = value
+            for item in range(turn - 2, low[q] - 1, -1):
+                value = values[item]
+                total += value
+                least = value if value < least else least
+                most = value if value > most else most
+                back_total[item] = total
+                back_least[item] = least
+                back_most[item] = most
+        at = low[q]
+        if turn == seen:
+            out_total[q] = back_total[at]
+            out_least[q] = back_least[at]
+            out_most[q] = back_most[at]
+        else:
+            out_total[q] = back_total[at] + total
+            out_least[q] = back_least[at] if back_least[at] < least else least
+            out_most[q] = back_most[at] if back_most[at] > most else most
+    return out_total, out_least, out_most
+
+
+@compiled
+def scan_floats(low: Ints, high: Ints, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what `fold_floats` returns, for ranges that are all scanned and items as they came."""
+    out_total = np.empty(len(low), dtype=np.float64)
+    out_least = np.empty(len(low), dtype=np.float64)
+    out_most = np.empty(len(low), dtype=np.float64)
+    total = least = most = 0.0
+    item = 0
+    for q in range(len(low) - 1, -1, -1):
+        if q + 1 == len(low) or high[q] != high[q + 1]:
+            item = high[q] - 1
+            total = least = most = values[item]
+        while item - 4 >= low[q]:  # four at a time: they do not wait for one another
+            a, b, c, d = values[item - 1], values[item - 2], values[item - 3], values[item - 4]
+            total += (a + b) + (c + d)
+            low_a, high_a = (a, b) if a < b else (b, a)
+            low_c, high_c = (c, d) if c < d else (d, c)
+            lowest = low_a if low_a < low_c else low_c
+            highest = high_a if high_a > high_c else high_c
+            least = lowest if lowest < least else least
+            most = highest if highest > most else most
+            item -= 4
+        while item > low[q]:
+            item -= 1
+            value = values[item]
+            total += value
+            least = value if value < least else least
+            most = value if value > most else most
+        out_total[q] = total
+        out_least[q] = least
+        out_most[q] = most
+    return out_total, out_least, out_most
+
+
+@compiled
+def fold_best(low: Ints, high: Ints, scan: int, keys: NDArray[np.generic], sign: int) -> Ints:
     """Return of each range the item with the least key, or with sign -1 the greatest.
 
     Of several it is the first one.
     """
     out = np.empty(len(low), dtype=np.int64)
-    node = np.arange(len(keys) if merges(tape) else 0)
-    for at in range(0, len(tape), 3):
-        kind, one, two = tape[at], tape[at + 1], tape[at + 2]
-        if kind == SCAN:
-            item = high[two] - 1
-            best = item
-            for q in range(two, one - 1, -1):
-                while item > low[q]:
-                    item -= 1
-                    if sign > 0:
-                        best = item if keys[item] <= keys[best] else best
-                    else:
-                        best = item if keys[item] >= keys[best] else best
-                out[q] = best
-        elif kind == TAKE:
-            out[one] = node[two]
-        else:
-            mine, other = keys[node[kind]], keys[node[one]]
-            if (sign > 0 and other < mine) or (sign < 0 and other > mine):
-                node[kind] = node[one]
+    item = best = 0
+    for q in range(scan - 1, -1, -1):
+        if q + 1 == scan or high[q] != high[q + 1]:
+            best = item = high[q] - 1
+        while item > low[q]:
+            item -= 1
+            if sign > 0:
+                best = item if keys[item] <= keys[best] else best
+            else:
+                best = item if keys[item] >= keys[best] else best
+        out[q] = best
+    if scan == len(low):
+        return out
+    node_best = np.arange(len(keys))
+    after = np.arange(1, len(keys) + 1)
+    path = np.empty(len(keys) + 1, dtype=np.int64)
+    for q in range(scan, len(low)):
+        depth = 0
+        node = low[q]
+        while node < high[q]:
+            path[depth] = node
+            depth += 1
+            node = after[node]
+        best = node_best[path[depth - 1]]
+        for at in range(depth - 2, -1, -1):
+            node = path[at]
+            mine = node_best[node]
+            if sign > 0:
+                best = mine if keys[mine] <= keys[best] else best
+            else:
+                best = mine if keys[mine] >= keys[best] else best
+            node_best[node] = best
+            after[node] = high[q]
+        out[q] = best
     return out
 
 
 @compiled
 def fold_spread(
-    tape: Ints, low: Ints, high: Ints, counts: Floats, means: Floats, squares: Floats
+    low: Ints, high: Ints, scan: int, counts: Floats, means: Floats, squares: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return of each range count, mean, and sum of the squared distances from the mean.
 
@@ -173,39 +240,50 @@ def fold_spread(
     out_count = np.empty(len(low), dtype=np.float64)
     out_mean = np.empty(len(low), dtype=np.float64)
     out_square = np.empty(len(low), dtype=np.float64)
-    node_count, node_mean, node_square = counts, means, squares
-    if merges(tape):
-        node_count, node_mean, node_square = counts.copy(), means.copy(), squares.copy()
-    for at in range(0, len(tape), 3):
-        kind, one, two = tape[at], tape[at + 1], tape[at + 2]
-        if kind == SCAN:
-            item = high[two] - 1
+    count = mean = square = 0.0
+    item = 0
+    for q in range(scan - 1, -1, -1):
+        if q + 1 == scan or high[q] != high[q + 1]:
+            item = high[q] - 1
             count, mean, square = counts[item], means[item], squares[item]
-            for q in range(two, one - 1, -1):
-                while item > low[q]:
-                    item -= 1
-                    more = counts[item]
-                    apart = means[item] - mean
-                    whole = count + more
-                    square += squares[item] + apart * apart * (count * more / whole)
-                    mean += apart * (more / whole)
-                    count = whole
-                out_count[q] = count
-                out_mean[q] = mean
-                out_square[q] = square
-        elif kind == TAKE:
-            out_count[one] = node_count[two]
-            out_mean[one] = node_mean[two]
-            out_square[one] = node_square[two]
-        else:
-            more = node_count[one]
-            apart = node_mean[one] - node_mean[kind]
-            whole = node_count[kind] + more
-            node_square[kind] += node_square[one] + apart * apart * (
-                node_count[kind] * more / whole
-            )
-            node_mean[kind] += apart * (more / whole)
-            node_count[kind] = whole
+        while item > low[q]:
+            item -= 1
+            more, apart = counts[item], means[item] - mean
+            whole = count + more
+            square += squares[item] + apart * apart * (count * more / whole)
+            mean += apart * (more / whole)
+            count = whole
+        out_count[q] = count
+        out_mean[q] = mean
+        out_square[q] = square
+    if scan == len(low):
+        return out_count, out_mean, out_square
+    node_count, node_mean, node_square = counts.copy(), means.copy(), squares.copy()
+    after = np.arange(1, len(counts) + 1)
+    path = np.empty(len(counts) + 1, dtype=np.int64)
+    for q in range(scan, len(low)):
+        depth = 0
+        node = low[q]
+        while node < high[q]:
+            path[depth] = node
+            depth += 1
+            node = after[node]
+        node = path[depth - 1]
+        count, mean, square = node_count[node], node_mean[node], node_square[node]
+        for at in range(depth - 2, -1, -1):
+            node = path[at]
+            more, apart = node_count[node], node_mean[node] - mean
+            whole = count + more
+            square += node_square[node] + apart * apart * (count * more / whole)
+            mean += apart * (more / whole)
+            count = whole
+            node_count[node] = count
+            node_mean[node] = mean
+            node_square[node] = square
+            after[node] = high[q]
+        out_count[q] = count
+        out_mean[q] = mean
+        out_square[q] = square
     return out_count, out_mean, out_square
 
 

@@ -26,6 +26,7 @@ BEFORE, AFTER, SINCE = 2, 3, 4
 PANE, CLOCK = 0, 1
 LIST_WIDTH, RUN_WIDTH, BIRTH_WIDTH = 4, 5, 2
 NOTHING = (1 << 62, -2)  # LO and HI of an empty list
+FAR = 1 << 62  # beyond all panes
 
 
 @inlined
@@ -222,10 +223,28 @@ def join(lists: Ints, runs: Ints, source: int, target: int) -> None:
 
 
 @inlined
+def enter_chain(lists: Ints, runs: Ints, source: int, target: int, since: int) -> None:
+    """Move all of a list that is not empty to the end of one whose runs keep a time."""
+    run = lists[source, HEAD]
+    while run != NIL:
+        following = runs[run, AFTER]
+        runs[run, SINCE] = since
+        link(lists, runs, target, run)
+        run = following
+    run = new_run(lists, runs, lists[source, LO], lists[source, HI])
+    runs[run, SINCE] = since
+    link(lists, runs, target, run)
+    lists[source, LO] = NOTHING[0]
+    lists[source, HI] = NOTHING[1]
+    lists[source, HEAD] = NIL
+    lists[source, TAIL] = NIL
+
+
+@inlined
 def too_old(then: int, now: int, limit: int) -> bool:
     """Tell whether an event lies further back than a limit."""
     # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
-    return np.uint64(now) - np.uint64(then) > np.uint64(limit)  # type: ignore[no-any-return]
+    return bool(np.uint64(now) - np.uint64(then) > np.uint64(limit))
 
 
 @inlined
@@ -246,3 +265,94 @@ def expire(lists: Ints, runs: Ints, births: Ints, at: int, now: int, limit: int)
         if is_empty(lists, at):
             lists[at, LO] = NOTHING[0]
             lists[at, HI] = NOTHING[1]
+
+
+# --- Writing windows, and what is held
+
+
+@inlined
+def emit(lists: Ints, runs: Ints, births: Ints, at: int, starts: Ints, found: int) -> int:
+    """Write the panes of all starts of a list behind the windows found so far; -1: no room."""
+    run = lists[at, HEAD]
+    more = not is_empty(lists, at)
+    while more and found >= 0:
+        more = run != NIL  # the chain first, then the youngest run
+        first = runs[run, LO] if more else lists[at, LO]
+        final = runs[run, HI] if more else lists[at, HI]
+        if found + final - first + 1 > len(starts):
+            found = -1
+        else:
+            for start in range(first, final + 1):
+                starts[found] = births[start, PANE]
+                found += 1
+        if more:
+            run = runs[run, AFTER]
+    return found
+
+
+@inlined
+def gather(
+    lists: Ints,
+    runs: Ints,
+    births: Ints,
+    at: int,
+    clock: Ints,
+    row: int,
+    limit: int,
+    only_oldest: bool,
+    starts: Ints,
+    found: int,
+    oldest: int,
+) -> tuple[int, int]:
+    """Write the starts of a list that ends at a row, or find out the oldest start of several.
+
+    Return how many windows there are then, -1 if there is no room, and the oldest pane so far.
+    """
+    if limit >= 0:
+        expire(lists, runs, births, at, clock[row], limit)
+    if found >= 0 and not is_empty(lists, at):
+        if only_oldest:
+            oldest = min(oldest, births[oldest_of(lists, runs, at), PANE])
+        else:
+            found = emit(lists, runs, births, at, starts, found)
+    return found, oldest
+
+
+@inlined
+def finish(starts: Ints, ends: Ints, before: int, found: int, oldest: int, row: int) -> int:
+    """Write where the windows gathered end, and the oldest start if only that is wanted.
+
+    Return how many windows there are then, or -1 if there is no room.
+    """
+    if found >= 0 and oldest != FAR:
+        if found < len(starts):
+            starts[found] = oldest
+            found += 1
+        else:
+            found = -1
+    for window in range(before, found):
+        ends[window] = row
+    return found
+
+
+@inlined
+def hold(lists: Ints, runs: Ints, at: int, slot: int, slot_of: Ints) -> None:
+    """Note for all starts of a list in which slot or state they are."""
+    run = lists[at, HEAD]
+    while run != NIL:
+        for start in range(runs[run, LO], runs[run, HI] + 1):
+            slot_of[start] = slot
+        run = runs[run, AFTER]
+    for start in range(lists[at, LO], lists[at, HI] + 1):
+        slot_of[start] = slot
+
+
+@inlined
+def write_held(births: Ints, born: int, slot_of: Ints, panes: Ints, slots: Ints, kept: int) -> int:
+    """Write the starts that are held, in the order of their birth, and return how many there are."""
+    for start in range(born):
+        if slot_of[start] != NIL:
+            panes[kept] = births[start, PANE]
+            slots[kept] = slot_of[start]
+            kept += 1
+    return kept

@@ -1,8 +1,9 @@
 """The fastest way to run a window: no list ever has two starts, so that a slot is a register.
 
-One pass without branches notes the pairs of events that do anything. A second one does the same
-for each of them, again without branches: it puts the row into a register (one that nobody reads,
-if no start is born), and writes a window (over the last one, if none ends there).
+One pass without branches notes the events that do anything, four at a time where the table for
+that is small. A second one does the same for each of them, again without branches: it puts the row
+into a register (one that nobody reads, if no start is born), and writes a window (over the last
+one, if none ends there).
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import numpy as np
 
 from wex.engine.kernels.compiled import compiled
 from wex.engine.kernels.lists import too_old
-from wex.engine.kernels.shapes import Clauses, Ints, Ran, Registers, Segments
+from wex.engine.kernels.shapes import Clauses, Ints, Registers, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from wex.engine.kernels.lent import Lent
 
 SLOTS = 31
 NO_SLOT = 31  # the register that nobody reads
 ENDING = 1 << 10  # in an operation: the slot of a birth, the slot of a window, and whether one ends
 IDLE = NO_SLOT | NO_SLOT << 5
+IDLE_QUAD = IDLE | IDLE << 16 | IDLE << 32 | IDLE << 48
 BLOCK = 4096
 
 
@@ -32,32 +36,33 @@ def run_registers(
     machine: Registers,
     clauses: Clauses,
     streams: Segments,
-    room: tuple[Ints, Ints],
+    lent: Lent,
     last: bool,
-) -> Ran:
-    """Return the windows of a batch and what is held after it; `last`: the streams end with it.
+    at_ends: bool,
+) -> None:
+    """Write the windows of a batch and what is held after it; `last`: the streams end with it.
 
-    `room` is where windows are written: one for each row, one for each slot that may be final at
-    the end of a stream, and one.
+    Registers are looked at when a stream ends, if `at_ends` is true. If not, events of several
+    streams act together: then no start is held before, and panes are rows. There has to be room for a window for each row, one for each slot that may be final at the end
+    of a stream, and one.
     """
-    starts, ends = room
-    count = len(streams.begin)
+    starts, ends, found_in = lent.starts, lent.ends, lent.found
+    panes, slots, kept_in, states = lent.panes, lent.slots, lent.kept, lent.state
     all_begin, all_end, all_shift = streams.begin, streams.end, streams.shift
     held_from, held_pane, held_slot = streams.held, streams.pane, streams.slot
     classes, step, op = machine.classes, machine.step, machine.op
-    pair_step, pair_op, bits = machine.pair_step, machine.pair_op, np.uint64(machine.bits)
+    quad_step, quad_op, quads = machine.quad_step, machine.quad_op, len(machine.quad_op) > 0
+    bits, shift_bits = np.uint64(machine.bits), np.uint64(machine.config_bits)
     until, limit = clauses.until, clauses.limit
     registers = np.zeros(SLOTS + 1, dtype=np.int64)
     clocks = np.zeros(SLOTS + 1, dtype=np.int64)
-    acting = np.empty(BLOCK // 2 + 1, dtype=np.uint64)
-    doing = np.empty(BLOCK // 2 + 1, dtype=np.uint32)
-    idle = np.uint32(IDLE | IDLE << 16)
-    found_in = np.empty(count, dtype=np.int64)
-    held = 0 if last else count * SLOTS
-    panes = np.empty(held, dtype=np.int64)
-    slots = np.empty(held, dtype=np.int64)
-    kept_in = np.zeros(count, dtype=np.int64)
-    states = np.empty(count, dtype=np.int64)
+    acting = np.empty(2 * BLOCK + 1, dtype=np.uint64)
+    doing = np.empty(2 * BLOCK + 1, dtype=np.uint64)
+    idle = np.uint64(IDLE_QUAD)
+    later = np.uint64(IDLE_QUAD ^ IDLE)  # beside one event, three that do nothing
+    at_once = 4 if quads else 1
+    noted = np.uint64(0)
+    count = len(all_begin)
     found = 0
     kept = 0
     for g in range(count):
@@ -68,44 +73,50 @@ def run_registers(
                 clocks[held_slot[h]] = streams.clock[h]
         config = np.uint64(streams.state[g])
         row = np.uint64(all_begin[g])
-        while row < end:
+        while row < end or (g == count - 1 and noted > 0):
             stop = min(end, row + np.uint64(BLOCK))
-            noted = np.uint64(0)
-            while row + np.uint64(1) < stop:
+            while quads and row + np.uint64(3) < stop:
                 word = np.uint64(classes[codes[row]])
                 word |= np.uint64(classes[codes[row + np.uint64(1)]]) << bits
-                done = pair_op[word, config]
-                config = np.uint64(pair_step[word, config])
+                word |= np.uint64(classes[codes[row + np.uint64(2)]]) << (bits + bits)
+                word |= np.uint64(classes[codes[row + np.uint64(3)]]) << (bits + bits + bits)
+                at = (word << shift_bits) | config
+                done = quad_op[at]
+                config = np.uint64(quad_step[at])
                 acting[noted] = row
                 doing[noted] = done
                 noted += np.uint64(done != idle)
-                row += np.uint64(2)
-            if row < stop:
-                word = np.uint64(classes[codes[row]])
+                row += np.uint64(4)
+            while row < stop:
+                at = (np.uint64(classes[codes[row]]) << shift_bits) | config
+                done = np.uint64(op[at]) | later
+                config = np.uint64(step[at])
                 acting[noted] = row
-                doing[noted] = np.uint32(op[word, config]) | np.uint32(IDLE << 16)
-                config = np.uint64(step[word, config])
-                noted += np.uint64(1)
+                doing[noted] = done
+                noted += np.uint64(done != idle)
                 row += np.uint64(1)
-            for at in range(noted):
-                x = np.int64(acting[at])
-                both = np.uint64(doing[at])
-                for _ in range(2):
-                    slot = (both >> np.uint64(5)) & np.uint64(31)
-                    birth = both & np.uint64(31)
-                    ending = np.int64((both >> np.uint64(10)) & np.uint64(1))
-                    before, then = registers[slot], clocks[slot]
-                    registers[birth] = x + shift
-                    if limit >= 0:
-                        clocks[birth] = clock[x]
-                        then = then if until else clocks[slot]
-                        ending &= not too_old(then, clock[x - until], limit)
-                    starts[found] = before if until else registers[slot]
-                    ends[found] = x - until
-                    found += ending
-                    both >>= np.uint64(16)
-                    x += 1
-        states[g] = np.int64(config)
+            if row < end or at_ends or noted > np.uint64(BLOCK) or g == count - 1:
+                for note in range(noted):
+                    x = np.int64(acting[note])
+                    ops = doing[note]
+                    for _ in range(at_once):
+                        slot = (ops >> np.uint64(5)) & np.uint64(31)
+                        birth = ops & np.uint64(31)
+                        ending = np.int64((ops >> np.uint64(10)) & np.uint64(1))
+                        starts[found] = registers[slot]
+                        registers[birth] = x + shift
+                        ends[found] = x - until
+                        if not until:
+                            starts[found] = registers[slot]
+                        if limit >= 0:
+                            then = clocks[slot]
+                            clocks[birth] = clock[x]
+                            then = then if until else clocks[slot]
+                            ending &= not too_old(then, clock[x - until], limit)
+                        found += ending
+                        ops >>= np.uint64(16)
+                        x += 1
+                noted = np.uint64(0)
         occupied, final = machine.occupied[config], machine.final[config]
         if last and clauses.or_end and final:
             at_end = found
@@ -131,5 +142,6 @@ def run_registers(
                     slots[at] = slot
                     kept += 1
         found_in[g] = found
-        kept_in[g] = kept
-    return Ran(starts[:found], ends[:found], found_in, panes[:kept], slots[:kept], kept_in, states)
+        if not last:
+            kept_in[g] = kept
+            states[g] = np.int64(config)

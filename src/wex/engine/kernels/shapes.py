@@ -45,16 +45,18 @@ class Clauses(NamedTuple):
 class Registers(NamedTuple):
     """A config automaton in which no list ever has two starts; see `registers`.
 
-    `step` and `op` are indexed by class and config, `pair_step` and `pair_op` by two classes, the
-    first one in the lower `bits`, and config. `occupied` and `final` have a bit for each slot.
+    `step` and `op` are indexed by class and config, the config in the lower `config_bits`;
+    `quad_step` and `quad_op` by four classes of `bits` each, the first one lowest, and config; they
+    are empty if they would be too large. `occupied` and `final` have a bit for each slot.
     """
 
     classes: NDArray[np.uint8]
     step: NDArray[np.uint16]
     op: NDArray[np.uint16]
-    pair_step: NDArray[np.uint16]
-    pair_op: NDArray[np.uint32]
+    quad_step: NDArray[np.uint8]
+    quad_op: NDArray[np.uint64]
     bits: int
+    config_bits: int
     occupied: NDArray[np.uint32]
     final: NDArray[np.uint32]
 
@@ -96,16 +98,26 @@ class Automata(NamedTuple):
     leave: NDArray[np.int32]
 
 
+class Sliding(NamedTuple):
+    """A window that ends `size` events after its start, if all letters on the way let it stay."""
+
+    classes: NDArray[np.uint16]
+    prefix: NDArray[np.int32]
+    born: NDArray[np.bool_]
+    stays: NDArray[np.bool_]
+    size: int
+
+
 class Ran(NamedTuple):
     """Windows, each a pane and the row of its last event, and the starts that are held then.
 
-    `found[g]` and `kept[g]` say how many there are up to stream g and with it; a start that is
-    held has a pane and a slot or window state.
+    `owners` are their streams; `kept[g]` says how many starts are held up to stream g and with it;
+    a start that is held has a pane and a slot or window state.
     """
 
     start: Ints
     end: Ints
-    found: Ints
+    owners: Ints
     pane: Ints
     slot: Ints
     kept: Ints

@@ -1,33 +1,13 @@
-"""From a spec and the arguments of a call to the plan that runs."""
+"""A spec with the arguments of a call filled in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from wex.errors import SpecError, WexError
 from wex.spec import parse, tree
 from wex.spec.source import Source, Span
-from wex.windows.planning import plan_of
-
-if TYPE_CHECKING:
-    from wex.windows.plan import Plan
-
-
-def planned(
-    spec: tree.Spec,
-    partition_by: str | Iterable[str] | None = None,
-    order_by: str | Iterable[str] | None = None,
-) -> Plan:
-    """Return the plan of a spec, what it leaves open filled in."""
-    return _plan(with_arguments(spec, partition_by, order_by))
-
-
-@lru_cache(maxsize=64)
-def _plan(spec: tree.Spec) -> Plan:
-    return plan_of(spec)
 
 
 def with_arguments(

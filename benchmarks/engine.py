@@ -1,0 +1,229 @@
+"""The engine against floors and peers, and against itself: what may matter, and what may not.
+
+Prices move by ticks, as trades do: down, unchanged or up, each a third of the time.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+import pyarrow as pa
+
+import wex
+from benchmarks.measure import Row, ratio, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+EVENTS = 10_000_000
+
+TREND = """
+stream trades (price real)
+let up    = price > price[-1]
+let down2 = price[-2] > price[-1] and price[-1] > price
+window trend
+  after any* down2
+  match up [not down2]* down2
+"""
+MEASURED = TREND + "measure avg(price) as mean, max(price) - min(price) as range, count() as n"
+OPEN = "stream s (x real) window w match [x < 1]* [x >= 1] measure sum(x) as total"
+LONG = "stream s (x real) window w match any{N} measure sum(x) as total, max(x) as most"
+KEYED = TREND.replace("(price real)", "(key int, price real) partition by key")
+THREE = (
+    TREND
+    + """
+let down  = price < price[-1]
+let down3 = down2 and price[-3] > price[-2]
+let up3   = up and price[-1] > price[-2] and price[-2] > price[-3]
+window climb after any* down3 match up [not down3]* down3
+window slump after any* up3   match down [not up3]* up3
+"""
+)
+
+
+@cache
+def prices() -> Floats:
+    steps = np.random.default_rng(1).integers(-1, 2, EVENTS)
+    return np.asarray(100 + 0.01 * np.cumsum(steps), dtype=np.float64)
+
+
+@cache
+def trades() -> pa.Table:
+    return pa.table({"price": prices()})
+
+
+def rows() -> Iterator[Row]:
+    find = partial(wex.find, data=trades())
+    floor = "numpy evaluating its two guards"
+    yield Row(
+        "the trend with three measures",
+        floor,
+        ratio(lambda: find(wex.parse(MEASURED)), guards, 15),
+        4,
+    )
+    yield Row(
+        "the trend, windows only", floor, ratio(lambda: find(wex.parse(TREND)), guards, 15), 2.5
+    )
+    yield from _shapes()
+    yield from _peers()
+    yield from _starting()
+    yield _memory()
+
+
+def guards() -> tuple[object, object]:
+    """Evaluate the two guards of the trend over whole arrays."""
+    price = prices()
+    up = price[2:] > price[1:-1]
+    down2 = (price[:-2] > price[1:-1]) & (price[1:-1] > price[2:])
+    return up, down2
+
+
+# --- What must not matter: open windows, their length, the number of streams, of windows
+
+
+def _shapes() -> Iterator[Row]:
+    spec = wex.parse(OPEN)
+    many, few = _ending_every(200_000), _ending_every(2)
+    yield Row(
+        "200,000 starts open at a time",
+        "2 starts open at a time",
+        ratio(lambda: wex.find(spec, many), lambda: wex.find(spec, few)),
+        1.5,
+    )
+    long, short = (wex.parse(LONG.replace("N", str(size))) for size in (50_000, 5))
+    part = trades().slice(0, EVENTS // 10).rename_columns(["x"])
+    yield Row(
+        "windows of 50,000 events",
+        "windows of 5 events",
+        ratio(lambda: wex.find(long, part), lambda: wex.find(short, part)),
+        1.5,
+    )
+    keyed = wex.parse(KEYED)
+    numbers = np.arange(EVENTS, dtype=np.int64)
+    streams = pa.table({"key": numbers // 10, "price": prices()})
+    stream = pa.table({"key": numbers * 0, "price": prices()})
+    yield Row(
+        "a million streams of ten events",
+        "one stream of ten million",
+        ratio(lambda: wex.find(keyed, streams), lambda: wex.find(keyed, stream)),
+        1.5,
+    )
+    three, one = wex.parse(THREE), wex.parse(TREND)
+    yield Row(
+        "three windows in one spec",
+        "one window",
+        ratio(lambda: wex.find(three, trades()), lambda: wex.find(one, trades())),
+        2.5,
+    )
+
+
+def _ending_every(size: int) -> pa.Table:
+    """Return events of which every so manieth ends all windows that are open."""
+    x = np.zeros(EVENTS // 10)
+    x[size - 1 :: size] = 1
+    return pa.table({"x": x})
+
+
+# --- Loops that people write
+
+
+def python_loop(price: list[float]) -> list[tuple[int, int]]:
+    """Find the windows of the trend, event by event."""
+    found, start, fell = [], -1, False
+    for x in range(2, len(price)):
+        down2 = price[x - 2] > price[x - 1] > price[x]
+        if start >= 0 and down2:
+            found.append((start, x))
+            start = -1
+        elif fell and price[x] > price[x - 1]:
+            start = x
+        fell = down2
+    return found
+
+
+@numba.njit(cache=True)
+def numba_loop(price: Floats, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> int:
+    """Find the windows of the trend in a loop that is compiled for this spec alone."""
+    found, start, fell = 0, -1, False
+    for x in range(2, len(price)):
+        down2 = price[x - 2] > price[x - 1] and price[x - 1] > price[x]
+        if start >= 0 and down2:
+            starts[found] = start
+            ends[found] = x
+            found += 1
+            start = -1
+        elif fell and price[x] > price[x - 1]:
+            start = x
+        fell = down2
+    return found
+
+
+def _peers() -> Iterator[Row]:
+    spec = wex.parse(TREND)
+    few = 1_000_000
+    some = prices()[:few].tolist()
+    room = np.empty(EVENTS, dtype=np.int64), np.empty(EVENTS, dtype=np.int64)
+    windows = wex.find(spec, trades())
+    assert numba_loop(prices(), *room) == windows.num_rows
+    assert len(python_loop(some)) == wex.find(spec, trades().slice(0, few)).num_rows
+    yield Row(
+        "the trend, windows only",
+        "a loop in Python",
+        ratio(lambda: wex.find(spec, trades()), lambda: python_loop(some), 3) * few / EVENTS,
+    )
+    yield Row(
+        "the trend, windows only",
+        "a loop in numba, for it alone",
+        ratio(lambda: wex.find(spec, trades()), lambda: numba_loop(prices(), *room)),
+    )
+
+
+# --- Starting, and staying
+
+
+def _starting() -> Iterator[Row]:
+    code = f"import wex; wex.find(wex.parse('''{MEASURED}'''), {{'price': [3.0, 2.0, 1.0, 2.0]}})"
+
+    def first_find(cache: str) -> None:
+        environment = {"NUMBA_CACHE_DIR": cache, "PATH": "/usr/bin:/bin"}
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+    def importing() -> None:
+        subprocess.run([sys.executable, "-c", "import wex"], check=True)
+
+    with tempfile.TemporaryDirectory() as cache:
+        empty = seconds(lambda: first_find(cache))
+        warm = min(seconds(lambda: first_find(cache)) for _ in range(3))
+    start = min(seconds(importing) for _ in range(3))
+    yield Row("first find in a process, cache warm", "import wex", warm / start)
+    yield Row("first find in a process, cache empty", "import wex", empty / start)
+
+
+BATCHES, BATCH = 100, 1_000_000
+
+
+def _memory() -> Row:
+    """Compare the memory after ten batches with that after a hundred, in a process of its own."""
+    code = f"""
+import resource, numpy as np, pyarrow as pa, wex
+processor = wex.Processor(wex.parse('''{MEASURED}'''))
+random = np.random.default_rng(1)
+peaks = []
+for batch in range({BATCHES}):
+    steps = random.integers(-1, 2, {BATCH})
+    processor.feed(pa.table({{"price": 100 + 0.01 * np.cumsum(steps)}}))
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peaks[-1] / peaks[9])
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return Row("peak memory after 100 million events", "after 10 million", float(done.stdout), 1.1)

@@ -1,0 +1,209 @@
+"""What all folds share: what events give to them, and how values are stored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.arrays import whole
+from wex.engine.kernels.arrays import plain
+from wex.engine.truths import kleene
+from wex.engine.values import Faults, all_known, compile_term
+from wex.spec.types import OTHER, Type
+from wex.theory.terms import Constant, Field, Guard, Term
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.batch import Whole
+    from wex.engine.panes import Panes, Ranges
+    from wex.windows.measures import Aggregate
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+Parts = dict[str, pa.Array]  # the columns of a fold, a row for each range
+
+INFINITE = "the variance of infinite values is not a number"
+NAN = "a NaN among the values of an aggregate"
+
+
+@dataclass
+class Given:
+    """What the events of a batch give to a fold.
+
+    `present`: which rows count, None: all. `bad`: rows whose arithmetic failed, and why.
+    """
+
+    present: Bools | None
+    bad: Bools | None
+    why: str
+
+    def spoil(self, bad: Bools, why: str) -> None:
+        """Note that a window with one of these rows has no result; they count no more."""
+        if self.present is not None:
+            bad = bad & self.present
+        if bad.any():
+            self.bad = bad if self.bad is None else self.bad | bad
+            self.why = self.why or why
+            self.present = ~bad if self.present is None else self.present & ~bad
+
+
+class Lifted(ABC):
+    """The items of a fold in one batch."""
+
+    @abstractmethod
+    def fold(self, windows: Ranges) -> Parts:
+        """Return the columns of the fold for ranges of panes."""
+
+    def keep(self, held: Ranges) -> Parts:
+        """Return what new panes made of ranges of panes have to keep."""
+        return self.fold(held)
+
+
+class Fold(ABC):
+    """One fold: over which arguments of which events."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self.aggregate = aggregate
+        self.arguments, self.types = aggregate.arguments, aggregate.types
+
+    @abstractmethod
+    def types_of(self, rows: Whole) -> dict[str, pa.DataType]:
+        """Return the types of its columns."""
+
+    @abstractmethod
+    def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
+        """Return its items: those of the events, behind those of the panes carried over."""
+
+    @abstractmethod
+    def result(self, name: str, parts: Parts) -> Result:
+        """Return what an aggregate of that name is for each range."""
+
+    # --- What subclasses share
+
+    def given(self, rows: Whole) -> Given:
+        """Return which rows count and which fail, by filter, NULLs and arithmetic."""
+        faults = Faults()
+        keep: Bools | None = None
+        if self.aggregate.filter is not None:
+            keep, _ = kleene(self.aggregate.filter, rows, faults)
+        given = Given(None, None, "")
+        if faults.bad is not None:
+            given.spoil(np.broadcast_to(faults.bad, (rows.size,)), f"a value {faults.why}")
+        given.present = both(keep, given.present)
+        inner = Faults()
+        for argument in self.arguments:
+            if isinstance(argument, Term) and not isinstance(argument, Field):
+                compile_term(argument)(rows, 0, inner)
+            elif isinstance(argument, Guard):
+                kleene(argument, rows, inner)
+        if inner.bad is not None:
+            given.spoil(np.broadcast_to(inner.bad, (rows.size,)), f"a value {inner.why}")
+        known = self.known(rows)
+        given.present = both(given.present, known)
+        return given
+
+    def known(self, rows: Whole) -> Bools | None:
+        """Tell which rows have values for all arguments; None: all."""
+        known: Bools | None = None
+        for argument in self.arguments:
+            if isinstance(argument, Term):
+                known = both(known, term_known(argument, rows))
+        return known
+
+    def numbers(self, rows: Whole, at: int = 0) -> NDArray[Any]:
+        """Return the values of an argument that is a number or a time."""
+        argument = self.arguments[at]
+        assert isinstance(argument, Term)
+        found = compile_term(argument)(rows, 0, Faults())
+        return np.broadcast_to(np.asarray(found), (rows.size,))
+
+    def stored(self, rows: Whole, at: int = 0) -> pa.Array:
+        """Return the values of an argument as an Arrow array: times as whole numbers."""
+        argument = self.arguments[at]
+        assert isinstance(argument, Term)
+        return _stored(argument, self.types[at], rows)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The values of an aggregate, a row each: numbers with `known`, or an Arrow array as it is."""
+
+    values: NDArray[Any] | pa.Array
+    known: Bools | None = None
+    bad: Bools | None = None
+    why: str = ""
+
+
+def both(one: Bools | None, two: Bools | None) -> Bools | None:
+    """Return where both hold; None: everywhere."""
+    if one is None or two is None:
+        return two if one is None else one
+    return one & two
+
+
+def term_known(term: Term, rows: Whole) -> Bools | None:
+    """Tell where a term has a value; None: everywhere."""
+    return all_known(term, rows)
+
+
+def _stored(term: Term, type_: Type, rows: Whole) -> pa.Array:
+    """Return the values of a term as an Arrow array: times as whole numbers, others as they are."""
+    if type_ == OTHER or type_.name in ("string", "enum"):
+        if isinstance(term, Constant):
+            return pa.array([term.value] * rows.size, pa.string())
+        assert isinstance(term, Field)
+        column = rows.batch.table.column(term.name)
+        values = whole(column)
+        if not term.offset:
+            return values
+        known = rows.known(term.name, term.offset)
+        places = np.maximum(np.arange(rows.size) + term.offset, 0)
+        return values.take(pa.array(places, mask=~known if known is not None else None))
+    values = np.broadcast_to(np.asarray(compile_term(term)(rows, 0, Faults())), (rows.size,))
+    known = term_known(term, rows)
+    return pa.array(values, mask=None if known is None else ~known)
+
+
+def as_numpy(array: pa.Array) -> NDArray[Any]:
+    """Return an Arrow array without NULLs as a numpy one."""
+    found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return found
+
+
+def sizes_of(panes: Panes, present: Bools | None, carried: Bools | Ints) -> Ints | None:
+    """Return how many items each pane has; None: one each."""
+    if present is None and bool(np.all(carried == 1)):
+        return None
+    rows = np.ones(panes.batch.rows, dtype=np.int64) if present is None else present
+    found: Ints = panes.spread(rows.astype(np.int64), carried.astype(np.int64))
+    return found
+
+
+def dense_items(
+    panes: Panes,
+    values: NDArray[Any],
+    carried: NDArray[Any],
+    sizes: Ints | None,
+) -> NDArray[Any]:
+    """Return the items of reduced panes: one for each pane that has one."""
+    spread: NDArray[Any] = panes.spread(values, carried)
+    return plain(spread) if sizes is None else spread[sizes > 0]
+
+
+def passed_on(array: pa.Array) -> Result:
+    """Return a column as a result: numbers as numbers, all else as it is."""
+    kind = pa.types
+    if not (
+        kind.is_integer(array.type) or kind.is_floating(array.type) or kind.is_boolean(array.type)
+    ):
+        return Result(array)
+    known = None if not array.null_count else as_numpy(array.is_valid())
+    zero = False if kind.is_boolean(array.type) else 0
+    return Result(as_numpy(pc.fill_null(array, zero)), known)

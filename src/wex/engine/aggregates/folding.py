@@ -1,0 +1,199 @@
+"""Folding floats, and choosing by a key: along ranges, whatever their length and overlap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.aggregates.base import (
+    INFINITE,
+    NAN,
+    Fold,
+    Given,
+    Lifted,
+    Parts,
+    Result,
+    as_numpy,
+    dense_items,
+    passed_on,
+    sizes_of,
+    term_known,
+)
+from wex.engine.kernels import folds
+from wex.engine.kernels.arrays import plain
+from wex.engine.panes import items_of
+from wex.spec.types import REAL
+from wex.theory.terms import Field, Term
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.batch import Whole
+    from wex.engine.panes import Items, Panes, Ranges
+    from wex.windows.measures import Aggregate
+
+    Bools = NDArray[np.bool_]
+
+
+class FloatStats(Fold):
+    """Sum, least and greatest of floats."""
+
+    def types_of(self, rows: Whole) -> dict[str, pa.DataType]:
+        return {
+            "total": pa.float64(), "least": pa.float64(), "most": pa.float64(), "n": pa.int64()
+        }  # fmt: skip
+
+    def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
+        values = self.numbers(rows).astype(np.float64, copy=False)
+        if not self.clean(rows):
+            missing = np.isnan(values)
+            if missing.any():
+                given.spoil(missing, NAN)
+        n = as_numpy(carried["n"])
+        sizes = sizes_of(panes, given.present, n > 0)
+        items = items_of(panes, sizes)
+        counts = items_of(panes, sizes_of(panes, given.present, n))
+        columns = [dense_items(panes, values, as_numpy(carried["total"]), sizes)]
+        if len(n):
+            columns += [
+                dense_items(panes, values, as_numpy(carried[each]), sizes)
+                for each in ("least", "most")
+            ]
+        return _FloatFolded(items, counts, columns)
+
+    def clean(self, rows: Whole) -> bool:
+        """Tell whether a NaN is out of the question: NULL and NaN decide about no window."""
+        argument = self.arguments[0]
+        return isinstance(argument, Field) and not argument.offset and argument.name in rows.guarded
+
+    def result(self, name: str, parts: Parts) -> Result:
+        total, n = as_numpy(parts["total"]), as_numpy(parts["n"])
+        known = None if n.all() else n > 0
+        if name in ("min", "max"):
+            return Result(as_numpy(parts["least" if name == "min" else "most"]), known)
+        bad = np.isnan(total)
+        if name == "avg":
+            total = total / (n if known is None else np.maximum(n, 1))
+        return Result(total, known, bad, "a sum of infinities that is not a number")
+
+
+class _FloatFolded(Lifted):
+    def __init__(self, items: Items, counts: Items, columns: list[NDArray[Any]]) -> None:
+        self._items, self._counts, self._columns = items, counts, columns
+
+    def fold(self, windows: Ranges) -> Parts:
+        ranges = self._items.ranges(windows)
+        if len(self._columns) == 1 and ranges.slides:
+            found = folds.slide_floats(ranges.low, ranges.high, *self._columns)
+        elif len(self._columns) == 1 and ranges.scans:
+            found = folds.scan_floats(ranges.low, ranges.high, *self._columns)
+        else:
+            columns = self._columns if len(self._columns) == 3 else self._columns * 3
+            found = folds.fold_floats(*ranges.work, *columns)
+        counted = self._counts.ranges(windows)
+        names = ("total", "least", "most")
+        parts = {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
+        return {**parts, "n": pa.array(counted.high - counted.low)}
+
+
+class Spread(Fold):
+    """Count, mean and squared distances from the mean."""
+
+    def types_of(self, rows: Whole) -> dict[str, pa.DataType]:
+        return {"n": pa.float64(), "mean": pa.float64(), "square": pa.float64()}
+
+    def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
+        values = self.numbers(rows).astype(np.float64)
+        given.spoil(np.isnan(values), NAN)
+        given.spoil(np.isinf(values), INFINITE)
+        n = as_numpy(carried["n"])
+        sizes = sizes_of(panes, given.present, n > 0)
+        ones, zeros = np.ones(rows.size), np.zeros(rows.size)
+        columns = [
+            dense_items(panes, own, as_numpy(carried[name]), sizes)
+            for name, own in (("n", ones), ("mean", values), ("square", zeros))
+        ]
+        return _SpreadFolded(items_of(panes, sizes), columns)
+
+    def result(self, name: str, parts: Parts) -> Result:
+        n, square = as_numpy(parts["n"]), as_numpy(parts["square"])
+        with np.errstate(all="ignore"):
+            found = square / (n - 1)
+        found = np.where(np.isnan(found), np.inf, found)  # distances beyond the largest float
+        return Result(np.sqrt(found) if name == "stddev" else found, n > 1)
+
+
+class _SpreadFolded(Lifted):
+    def __init__(self, items: Items, columns: list[NDArray[Any]]) -> None:
+        self._items, self._columns = items, columns
+
+    def fold(self, windows: Ranges) -> Parts:
+        ranges = self._items.ranges(windows)
+        found = folds.fold_spread(*ranges.work, *self._columns)
+        names = ("n", "mean", "square")
+        return {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
+
+
+class Best(Fold):
+    """The value of the event with the least or the greatest key, of several the first one."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        super().__init__(aggregate)
+        self.sign = 1 if aggregate.name.startswith("min") else -1
+        self.key = len(self.arguments) - 1
+
+    def known(self, rows: Whole) -> Bools | None:
+        key = self.arguments[self.key]
+        assert isinstance(key, Term)
+        return term_known(key, rows)
+
+    def types_of(self, rows: Whole) -> dict[str, pa.DataType]:
+        found = {name: self.stored(rows, at).type for name, at in (("value", 0), ("key", self.key))}
+        return {**found, "there": pa.bool_()}
+
+    def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
+        key = self.stored(rows, self.key)
+        if self.types[self.key] == REAL:
+            given.spoil(np.asarray(np.isnan(as_numpy(key.fill_null(0.0)))), NAN)
+        value = self.stored(rows) if self.key else key
+        there = as_numpy(carried["there"])
+        sizes = sizes_of(panes, given.present, there)
+        columns = []
+        for name, own in (("value", value), ("key", key)):
+            column = panes.spread_column(own, carried[name])
+            columns.append(column if sizes is None else column.filter(pa.array(sizes > 0)))
+        return _BestFolded(items_of(panes, sizes), columns[0], columns[1], self.sign)
+
+    def result(self, name: str, parts: Parts) -> Result:
+        return passed_on(parts["value"])
+
+
+class _BestFolded(Lifted):
+    def __init__(self, items: Items, values: pa.Array, keys: pa.Array, sign: int) -> None:
+        self._items, self._values, self._keys, self._sign = items, values, keys, sign
+        self._numbers = plain(_ranked(keys))
+
+    def fold(self, windows: Ranges) -> Parts:
+        ranges = self._items.ranges(windows)
+        best = folds.fold_best(*ranges.work, self._numbers, self._sign)
+        there = np.ones(len(ranges.low), dtype=np.bool_) if ranges.filled is None else ranges.filled
+        places = pa.array(ranges.put(best), mask=~there)
+        return {
+            "value": self._values.take(places),
+            "key": self._keys.take(places),
+            "there": pa.array(there),
+        }
+
+
+def _ranked(keys: pa.Array) -> NDArray[Any]:
+    """Return keys as numbers of the same order: strings by their bytes."""
+    if not pa.types.is_string(keys.type):
+        return as_numpy(keys)
+    encoded = keys.dictionary_encode()
+    order = np.empty(len(encoded.dictionary), dtype=np.int64)
+    order[as_numpy(pc.sort_indices(encoded.dictionary))] = np.arange(len(order))
+    ranks: NDArray[Any] = order[as_numpy(encoded.indices)]
+    return ranks
