@@ -25,6 +25,7 @@ __all__ = [
     "SpecError",
     "StateError",
     "WexError",
+    "aggregate",
     "build",
     "find",
     "limits",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from wex.engine.processor import Processor
     from wex.errors import DataError, LimitError, SpecError, StateError, WexError
     from wex.spec import load, parse
+    from wex.spec.own import aggregate
     from wex.spec.tree import Spec
 
 # Where each public name lives. They are imported when first used, so that `import wex` is light.
@@ -49,6 +51,7 @@ _HOMES = {
     "SpecError": "wex.errors",
     "StateError": "wex.errors",
     "WexError": "wex.errors",
+    "aggregate": "wex.spec.own",
     "build": "wex",
     "find": "wex.engine.find",
     "limits": "wex",

@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from wex.engine.natural import guarded, natural, own_aggregate, plain_value
+from wex.spec.own import OWN
 from wex.spec.types import DURATION, INT, REAL, Type
 from wex.theory.evaluate import FLOATING, ArithmeticFault, rounded, truth, value_of
 from wex.theory.terms import Guard, Term
@@ -31,7 +33,21 @@ def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Va
     for gram, first in grams:
         if aggregate.filter is None or truth(aggregate.filter, gram, first=first):
             inputs.append(tuple(_input(each, gram, first) for each in aggregate.arguments))
+    if aggregate.name not in COMPUTE:
+        return _own(aggregate, inputs)
     return COMPUTE[aggregate.name](inputs, aggregate.types)
+
+
+def _own(aggregate: Aggregate, inputs: Inputs) -> Value:
+    """Return an aggregate of the user's own: one event added after the other."""
+    name, types = aggregate.name, aggregate.types
+    own = own_aggregate(name)
+    state = guarded(name, own.zero)
+    for row in inputs:
+        if None not in row:
+            plain = tuple(natural(value, type_) for value, type_ in zip(row, types, strict=True))
+            state = guarded(name, own.add, state, plain if len(plain) > 1 else plain[0])
+    return plain_value(guarded(name, own.result, state), OWN[name].type, name)  # type: ignore[return-value]
 
 
 def _input(argument: Term | Guard, gram: Gram, first: int | None) -> Value:

@@ -41,7 +41,7 @@ class Memory:
     def numbers(self, keys: pa.Table) -> tuple[Ints, Ints]:
         """Return the numbers of streams, -1 for those not seen before, and which ones are new."""
         if not self._keys:
-            known = np.full(1, 0 if self._numbers else -1, dtype=np.int64)
+            known = np.full(keys.num_rows, 0 if self._numbers else -1, dtype=np.int64)
         else:
             listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
             found = list(map(self._numbers.get, listed))

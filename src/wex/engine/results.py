@@ -70,7 +70,7 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
 def _array(values: Sequence[object], type_: pa.DataType, name: str) -> pa.Array:
     """Return values as an Arrow array; times are whole numbers until then."""
     try:
-        return pa.array(values, _storage(type_)).cast(type_)
+        return pa.array(values, storage_of(type_)).cast(type_)
     except (pa.ArrowInvalid, OverflowError) as error:
         raise _does_not_fit(type_, name) from error
 
@@ -89,7 +89,7 @@ def stored_as(result: Result, type_: pa.DataType, name: str) -> pa.Array:
     if values.type == type_:
         return values
     try:
-        return values.cast(_storage(type_)).cast(type_)
+        return values.cast(storage_of(type_)).cast(type_)
     except pa.ArrowInvalid as error:
         raise _does_not_fit(type_, name) from error
 
@@ -115,9 +115,10 @@ def _passed_on(
     return pa.ListArray.from_arrays(offsets, flat.combine_chunks(), mask=nulls)
 
 
-def _storage(type_: pa.DataType) -> pa.DataType:
+def storage_of(type_: pa.DataType) -> pa.DataType:
+    """Return the type in which values are computed: times are whole numbers."""
     if pa.types.is_list(type_):
-        return pa.list_(_storage(type_.value_type))
+        return pa.list_(storage_of(type_.value_type))
     if pa.types.is_timestamp(type_) or pa.types.is_duration(type_):
         return pa.int64()
     return pa.int32() if type_ == pa.date32() else type_

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wex.engine.aggregates.base import Fold, Lifted, Parts, Result
 from wex.engine.aggregates.counting import Count, Truths, WholeSum
 from wex.engine.aggregates.folding import Best, FloatStats, Spread
+from wex.engine.aggregates.own import Own
 from wex.engine.aggregates.passing import Collect, Distinct, Passing
 from wex.spec.types import REAL
 
@@ -25,7 +26,7 @@ def fold_of(aggregate: Aggregate) -> Fold:
     name, types = aggregate.name, aggregate.types
     if name in ("sum", "avg", "min", "max") and types[0] == REAL:
         return FloatStats(aggregate)
-    return _FOLDS[name](aggregate)
+    return _FOLDS.get(name, Own)(aggregate)
 
 
 _FOLDS: dict[str, type[Fold]] = {
@@ -51,5 +52,5 @@ _FOLDS: dict[str, type[Fold]] = {
 def shared_key(aggregate: Aggregate) -> tuple[object, ...]:
     """Return what two aggregates that are read off one fold have in common."""
     fold = type(fold_of(aggregate))
-    own = aggregate.name if fold in (Best, Passing) else ""
+    own = aggregate.name if fold in (Best, Passing, Own) else ""
     return (fold, own, aggregate.arguments, aggregate.filter)

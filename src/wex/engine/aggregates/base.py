@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-Parts = dict[str, pa.Array]  # the columns of a fold, a row for each range
+Parts = dict[str, Any]  # the columns of a fold, a row for each range
 
 INFINITE = "the variance of infinite values is not a number"
 NAN = "a NaN among the values of an aggregate"
