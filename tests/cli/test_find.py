@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,10 +14,13 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import wex
-from tests.cli.test_check import run
+from tests.cli.test_check import WEX, run
 from wex import examples
+from wex.engine import files
 from wex.engine.files import read_table
+from wex.engine.find import find_in_file
 from wex.spec import meaning
+from wex.spec.types import OTHER
 
 DATA = Path(examples.__file__).parent / "data"
 STOCKS = DATA / "stocks.wex"
@@ -60,7 +67,7 @@ def test_every_format_out(ending: str, tmp_path: Path) -> None:
     assert done.stdout == b""
     assert b"57 windows in 560 events" in done.stderr
     expected = examples.windows("stocks")
-    found = read_table(target, {})
+    found = read_table(target, dict.fromkeys(expected.column_names, OTHER))
     assert found["top"].to_pylist() == expected["top"].to_pylist()
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
@@ -127,3 +134,77 @@ def test_declared_types_win_over_guesses(tmp_path: Path) -> None:
     table = read_table(data, meaning(spec).fields)
     assert table.schema.field("k").type == pa.string()
     assert wex.find(spec, table).num_rows == 1
+
+
+# --- Files that are read batch by batch
+
+KEYED = """
+stream s (k string, t int, x int) partition by k order by t
+window w match [x > 0]+ until [x <= 0] or end measure sum(x) as total, collect(x) as all
+"""
+
+
+def events(count: int) -> pa.Table:
+    numbers = range(count)
+    return pa.table({
+        "k": [f"k{n % 3}" for n in numbers],
+        "t": pa.array(numbers),
+        "x": [n % 7 - 1 for n in numbers],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("by", [["t"], ["k", "t"]])
+def test_files_in_order_are_read_in_batches(
+    by: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BATCH", 10)
+    table = events(100).sort_by([(name, "ascending") for name in by])
+    parquet.write_table(table, tmp_path / "d.parquet")
+    spec, seen = wex.parse(KEYED), []
+    path = tmp_path / "d.parquet"
+    found, count = find_in_file(spec, path, None, lambda read, _, rows: seen.append((read, rows)))
+    assert found.to_pylist() == wex.find(spec, table).to_pylist()
+    assert count == 100
+    assert seen[-1] == (100, 100)
+    assert len(seen) == 11
+
+
+def test_files_out_of_order_are_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BATCH", 10)
+    table = events(100).sort_by([("t", "descending")])
+    parquet.write_table(table, tmp_path / "d.parquet")
+    found, _ = find_in_file(wex.parse(KEYED), tmp_path / "d.parquet")
+    assert found.equals(wex.find(wex.parse(KEYED), table))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_text_files_in_batches(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "TEXT_BLOCK", 200)
+    table, path = events(100), tmp_path / f"d{ending}"
+    files.write_table(table, path)
+    found, count = find_in_file(wex.parse(KEYED), path)
+    assert (found.to_pylist(), count) == (wex.find(wex.parse(KEYED), table).to_pylist(), 100)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    parquet.write_table(events(0).cast(events(1).schema), tmp_path / "d.parquet")
+    found, count = find_in_file(wex.parse(KEYED), tmp_path / "d.parquet")
+    assert (found.num_rows, count) == (0, 0)
+
+
+def test_progress_is_shown_on_a_terminal_only() -> None:
+    command = [*WEX, "find", str(STOCKS), str(DATA / "stocks.csv"), "--json"]
+    primary, secondary = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=secondary) as process:
+        os.close(secondary)
+        said = process.communicate()[0]
+        shown = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(primary, 4096):
+                shown += part
+    os.close(primary)
+    assert b"events" in shown
+    assert len(said.splitlines()) == 57
+    assert run("find", str(STOCKS), str(DATA / "stocks.csv"), "--json").stderr == b""

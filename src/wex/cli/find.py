@@ -8,11 +8,10 @@ from pathlib import Path
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import out, read_spec, rows_table
-from wex.engine.files import json_lines, read_table, write_table
-from wex.engine.find import find as find_windows
+from wex.cli.terminal import out, read_spec, reading_progress, rows_table
+from wex.engine.files import json_lines, write_table
+from wex.engine.find import find_in_file
 from wex.errors import clean
-from wex.spec import meaning
 
 SHOWN = 20  # rows on a terminal
 
@@ -32,15 +31,16 @@ def find(
     output_format: str | None,
     json_wanted: bool,
 ) -> int:
-    """Find the windows of SPEC in FILE (Parquet, CSV, JSON lines or Arrow), in this process."""
+    """Find the windows of SPEC in FILE (Parquet, CSV, JSON lines or Arrow), in this process.
+
+    A file whose events are in order may be larger than the memory: it is read batch by batch.
+    """
     found = read_spec(spec)
-    data = read_table(Path(file), meaning(found).fields, input_format)
-    windows = find_windows(found, data)
+    with reading_progress() as progress:
+        windows, events = find_in_file(found, Path(file), input_format, progress)
     if output is not None:
         write_table(windows, Path(output), output_format)
-        click.echo(
-            f"{windows.num_rows:,} windows in {data.num_rows:,} events, in {output}", err=True
-        )
+        click.echo(f"{windows.num_rows:,} windows in {events:,} events, in {output}", err=True)
     elif json_wanted:
         for line in json_lines(windows):
             click.echo(line)
@@ -48,7 +48,5 @@ def find(
         shown = windows.num_rows if not sys.stdout.isatty() else SHOWN
         out(wide=True).print(rows_table(windows.slice(0, shown)))
         more = f", the first {shown} shown" if windows.num_rows > shown else ""
-        click.echo(
-            clean(f"{windows.num_rows:,} windows in {data.num_rows:,} events{more}"), err=True
-        )
+        click.echo(clean(f"{windows.num_rows:,} windows in {events:,} events{more}"), err=True)
     return FINE

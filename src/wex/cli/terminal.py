@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,8 @@ from wex.errors import SpecError, WexError, clean
 from wex.spec import load, parse_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import pyarrow as pa
 
     from wex.spec.tree import Spec
@@ -45,6 +48,21 @@ def read_spec(path: str) -> Spec:
             raise WexError("no-file", "standard input is closed", "give the path of a spec file")
         return parse_bytes(sys.stdin.buffer.read(limits.current().spec_bytes + 1), "<stdin>")
     return load(path)
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[int, int, int | None], None]]:
+    """Show on standard error how far a file is read, if that is a terminal."""
+    if not (sys.stderr and sys.stderr.isatty()):
+        yield lambda _read, _found, _rows: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    text = TextColumn("{task.completed:,.0f} events, {task.fields[windows]:,} windows")
+    console = Console(file=sys.stderr)
+    with Progress(BarColumn(), text, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=None, windows=0)
+        yield lambda read, found, rows: bar.update(task, completed=read, total=rows, windows=found)
 
 
 def fail(error: WexError) -> None:

@@ -258,6 +258,14 @@ def sort(
     return pa.table(taken, names=table.column_names)
 
 
+def in_key_order(table: pa.Table, keys: Sequence[str], fields: Mapping[str, Type]) -> pa.Table:
+    """Return rows by key; those of one key stay as they are."""
+    columns = sort_keys(table, keys, (), fields)
+    if not columns or is_sorted(columns):
+        return table
+    return table.take(pa.array(sort_indices(columns)))
+
+
 def sort_indices(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
     """Return the rows in the order of some columns; equal ones stay as they are."""
     rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,7 +15,7 @@ from wex.spec.suggest import did_you_mean
 from wex.spec.types import DATE, OTHER, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FORMATS = {
@@ -45,11 +47,32 @@ def format_of(path: Path, given: str | None = None) -> str:
     return found
 
 
+BATCH = 1 << 20  # rows
+TEXT_BLOCK = 1 << 24  # bytes of a text file
+
+
 def read_table(path: Path, fields: Mapping[str, Type], given: str | None = None) -> pa.Table:
     """Return the table in a file; text formats are read with the types of the fields."""
+    with reading(path, fields, given) as source:
+        return pa.concat_tables(source.batches)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The batches of a file, and how many rows there are in all, if that is known before."""
+
+    batches: Iterator[pa.Table]
+    rows: int | None
+
+
+@contextmanager
+def reading(path: Path, fields: Mapping[str, Type], given: str | None = None) -> Iterator[Source]:
+    """Open a file to be read batch by batch; there is at least one batch."""
     kind = format_of(path, given)
     try:
-        return _READERS[kind](path, fields)
+        with path.open("rb"):
+            pass
+        yield _READERS[kind](path, fields)
     except OSError as error:
         raise _no_file(path, error, "give the path of a readable file") from error
     except pa.ArrowInvalid as error:
@@ -63,39 +86,74 @@ def _no_file(path: Path, error: OSError, hint: str) -> WexError:
     return WexError("no-file", f"{path}: {reason}", hint)
 
 
-def _read_parquet(path: Path, _fields: Mapping[str, Type]) -> pa.Table:
+def _read_parquet(path: Path, fields: Mapping[str, Type]) -> Source:
     from pyarrow import parquet  # noqa: PLC0415
 
-    return parquet.read_table(path)
+    file = parquet.ParquetFile(path)
+    there = [name for name in file.schema_arrow.names if name in fields]
+
+    def batches() -> Iterator[pa.Table]:
+        yield file.schema_arrow.empty_table().select(there)
+        for batch in file.iter_batches(BATCH, columns=there):
+            yield pa.Table.from_batches([batch])
+
+    return Source(batches(), file.metadata.num_rows)
 
 
-def _read_csv(path: Path, fields: Mapping[str, Type]) -> pa.Table:
+def _read_csv(path: Path, fields: Mapping[str, Type]) -> Source:
     from pyarrow import csv  # noqa: PLC0415
 
-    types = {name: arrow_type(type_) for name, type_ in fields.items() if type_ != OTHER}
-    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+    read = csv.ReadOptions(block_size=TEXT_BLOCK)
+    with csv.open_csv(path, read_options=read) as reader:
+        there = [name for name in reader.schema.names if name in fields]
+    types = {name: arrow_type(fields[name]) for name in there if fields[name] != OTHER}
+    convert = csv.ConvertOptions(column_types=types, include_columns=there)
+    reader = csv.open_csv(path, read_options=read, convert_options=convert)
+    return Source(_tables(reader), None)
 
 
-def _read_json(path: Path, fields: Mapping[str, Type]) -> pa.Table:
+def _read_json(path: Path, fields: Mapping[str, Type]) -> Source:
     from pyarrow import json  # noqa: PLC0415
 
     declared = {name: arrow_type(type_) for name, type_ in fields.items() if type_ != OTHER}
     dates = [name for name, type_ in fields.items() if type_ == DATE]  # JSON has them as strings
     schema = pa.schema({**declared, **dict.fromkeys(dates, pa.string())})
-    table = json.read_json(path, parse_options=json.ParseOptions(explicit_schema=schema))
-    for name in dates:
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, name, table.column(name).cast(pa.date32()))
-    return table
+    others = len(declared) < len(fields)
+    parse = json.ParseOptions(
+        explicit_schema=schema, unexpected_field_behavior="infer" if others else "ignore"
+    )
+    reader = json.open_json(path, json.ReadOptions(block_size=TEXT_BLOCK), parse)
+
+    def batches() -> Iterator[pa.Table]:
+        for table in _tables(reader):
+            for name in dates:
+                at = table.schema.get_field_index(name)
+                table = table.set_column(at, name, table.column(name).cast(pa.date32()))  # noqa: PLW2901
+            yield table
+
+    return Source(batches(), None)
 
 
-def _read_arrow(path: Path, _fields: Mapping[str, Type]) -> pa.Table:
-    with pa.memory_map(str(path)) as source:
-        try:
-            return pa.ipc.open_file(source).read_all()
-        except pa.ArrowInvalid:
-            source.seek(0)
-            return pa.ipc.open_stream(source).read_all()
+def _tables(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    yield reader.schema.empty_table()
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
+
+
+def _read_arrow(path: Path, _fields: Mapping[str, Type]) -> Source:
+    source = pa.memory_map(str(path))
+    try:
+        file = pa.ipc.open_file(source)
+    except pa.ArrowInvalid:
+        source.seek(0)
+        return Source(_tables(pa.ipc.open_stream(source)), None)
+
+    def batches() -> Iterator[pa.Table]:
+        yield file.schema.empty_table()
+        for at in range(file.num_record_batches):
+            yield pa.Table.from_batches([file.get_batch(at)])
+
+    return Source(batches(), None)
 
 
 def write_table(table: pa.Table, path: Path, given: str | None = None) -> None:

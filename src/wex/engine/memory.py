@@ -79,9 +79,8 @@ class Memory:
             begin = len(self._numbers)
             self._numbers.update(zip(listed, range(begin, begin + len(new)), strict=True))
             known[new] = np.arange(begin, begin + len(new))
-            room = np.full(len(self._numbers) - len(self._layer), -1, dtype=np.int64)
-            if len(room):
-                more = np.full(len(self._numbers), -1, dtype=np.int64)
+            if len(self._numbers) > len(self._layer):
+                more = np.full(2 * len(self._numbers) - len(self._layer), -1, dtype=np.int64)
                 self._layer = np.concatenate([self._layer, more])
                 self._row = np.concatenate([self._row, more])
         self._layers.append((state, known))

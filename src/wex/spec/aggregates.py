@@ -101,6 +101,14 @@ AGGREGATES = {
     "max_by": Aggregate((2,), f"a value, and {_ORDERED} to compare by", _by),
 }
 
+OWN: dict[str, Aggregate] = {}  # those of the user's own, see `wex.spec.own`
+
+
+def signature(name: str) -> Aggregate | None:
+    """Return what the aggregate of a name takes and gives, if there is one."""
+    return AGGREGATES.get(name) or OWN.get(name)
+
+
 SYNONYMS = {
     "mean": "avg", "average": "avg",
     "std": "stddev", "stddev_samp": "stddev", "variance": "var", "var_samp": "var",

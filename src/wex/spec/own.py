@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from wex.errors import WexError
+from wex.spec import aggregates
 from wex.spec.aggregates import AGGREGATES, Aggregate
 from wex.spec.suggest import did_you_mean
 from wex.spec.types import (
@@ -87,7 +88,7 @@ class aggregate:  # noqa: N801  (a decorator)
             raise WexError(
                 "aggregate-name", f"{name!r} is no name for an aggregate", "use a plain word"
             )
-        if name in _FUNCTIONS or (name in AGGREGATES and name not in OWN):
+        if name in _FUNCTIONS or name in AGGREGATES:
             message = f"there is a `{name}` in the language already"
             raise WexError("aggregate-name", message, "choose another name")
         self.name = name
@@ -115,7 +116,7 @@ class aggregate:  # noqa: N801  (a decorator)
             message = f"`{self.name}` was registered before, with the result type {known.type}"
             raise WexError("aggregate-name", message, "choose another name")
         OWN[self.name] = Registered(made, type_)
-        AGGREGATES[self.name] = Aggregate(
+        aggregates.OWN[self.name] = Aggregate(
             tuple(range(1, MOST_ARGUMENTS + 1)), "values of any type but `other`", _result(type_)
         )
         return class_

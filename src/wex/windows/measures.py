@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.spec.aggregates import AGGREGATES
+from wex.spec.aggregates import signature
 from wex.spec.types import PREDICATE, Type
 from wex.theory.terms import Guard, Term, fields, offsets
 from wex.theory.translate import guard_of, term_of, type_of
@@ -104,6 +104,8 @@ def _result_type(call: tree.Call, fields: Mapping[str, Type]) -> Type:
     types = [
         PREDICATE if name in PREDICATE_AGGREGATES else type_of(arg, fields) for arg in call.args
     ]
-    found = AGGREGATES[name].result(*types)
+    aggregate = signature(name)
+    assert aggregate is not None
+    found = aggregate.result(*types)
     assert found is not None
     return found

@@ -50,7 +50,7 @@ def lend(
         np.empty((most, RUN_WIDTH), dtype=np.int64),
         np.empty((most, BIRTH_WIDTH), dtype=np.int64),
         np.empty(0 if last else most, dtype=np.int64),
-        np.empty((2, 2 * states + 4), dtype=np.int64),  # a state may be listed twice
+        np.empty((3, states + 1), dtype=np.int64),
         np.empty(block, dtype=np.int64),
         np.empty(block, dtype=np.uint16),
         np.empty(room, dtype=np.int64),

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
     from wex.engine.kernels.lent import Lent
 
+LISTED = 2  # beside the states in use now and then: the row for which a state was listed last
+
 
 @lean
 def run_moving(
@@ -82,6 +84,8 @@ def run_moving(
     states, chains = len(move), len(chain_size)
     chained, spare = 2 * states, 2 * states + chains
     clear(lists)
+    for state in range(states):
+        in_use[LISTED, state] = NIL
     used_now = 0
     used_then = 0
     found = 0
@@ -151,7 +155,8 @@ def run_moving(
                         runs[run, SINCE] = x - begin
                         link(lists, runs, chained + into, run)
                     else:
-                        if is_empty(lists, 2 * state + then):
+                        if in_use[LISTED, state] != x:
+                            in_use[LISTED, state] = x
                             in_use[then, used_then] = state
                             used_then += 1
                         lists[spare, LO] = runs[run, LO]
@@ -169,7 +174,8 @@ def run_moving(
                     if into >= 0:
                         enter_chain(lists, runs, at, chained + into, x - begin)
                     else:
-                        if is_empty(lists, 2 * state + then):
+                        if in_use[LISTED, state] != x:
+                            in_use[LISTED, state] = x
                             in_use[then, used_then] = state
                             used_then += 1
                         join(lists, runs, at, 2 * state + then)
@@ -187,7 +193,8 @@ def run_moving(
                     runs[run, SINCE] = x - begin
                     link(lists, runs, chained + into, run)
                 else:
-                    if is_empty(lists, 2 * state + then):
+                    if in_use[LISTED, state] != x:
+                        in_use[LISTED, state] = x
                         in_use[then, used_then] = state
                         used_then += 1
                     append(lists, runs, 2 * state + then, born, born)

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.spec.aggregates import AGGREGATES, SYNONYMS
+from wex.spec.aggregates import AGGREGATES, OWN, SYNONYMS, signature
 from wex.spec.numbers import check_index
 from wex.spec.resolve.expressions import Expressions
 from wex.spec.suggest import closest, did_you_mean
@@ -70,7 +70,7 @@ class Events(Expressions):
         name = node.name.text
         if name == "prev":
             return self._prev(node)
-        if name in AGGREGATES:
+        if signature(name):
             self.problems.add(
                 "aggregate-here",
                 node,
@@ -104,7 +104,7 @@ class Events(Expressions):
 
 def aggregate_hint(name: str) -> str:
     """Return a hint for an aggregate that does not exist."""
-    meant = SYNONYMS.get(name.lower()) or closest(name, AGGREGATES, ALIKE)
+    meant = SYNONYMS.get(name.lower()) or closest(name, [*AGGREGATES, *OWN], ALIKE)
     return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"
 
 

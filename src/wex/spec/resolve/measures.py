@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.spec.aggregates import AGGREGATES
+from wex.spec.aggregates import signature
 from wex.spec.resolve.events import Events, aggregate_hint
 from wex.spec.resolve.expressions import Expressions
 from wex.spec.suggest import did_you_mean
@@ -55,7 +55,7 @@ class Measures(Expressions):
         return None
 
     def call(self, node: tree.Call) -> Type | None:
-        aggregate = AGGREGATES.get(node.name.text)
+        aggregate = signature(node.name.text)
         if node.filter is not None:
             self.events.predicate(node.filter)
         if aggregate is None:
@@ -106,7 +106,7 @@ class Having(Expressions):
 
     def call(self, node: tree.Call) -> Type | None:
         name = node.name.text
-        if name in AGGREGATES:
+        if signature(name):
             self.problems.add(
                 "aggregate-here",
                 node,
