@@ -11,7 +11,7 @@ import wex
 from tests.engine.compare import assert_same, with_scales
 from tests.strategies import specs, streams
 from wex.engine.arriving import Arriving
-from wex.engine.by_definition import find_by_definition
+from wex.engine.reference.find import find_by_definition
 from wex.engine.running import Engine
 from wex.spec import tree
 from wex.theory.evaluate import Event

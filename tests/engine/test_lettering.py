@@ -14,8 +14,8 @@ from tests.engine.test_truths import batch_of
 from tests.strategies import specs, streams
 from wex.engine.letters import Lettering
 from wex.engine.machines import CODED
-from wex.engine.reference import Grams
-from wex.engine.streams import Stream
+from wex.engine.reference.streams import Stream
+from wex.engine.reference.windows import Grams
 from wex.spec import tree
 from wex.spec.types import INT
 from wex.theory.evaluate import Event

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.strategies import letters, specs, streams
 from tests.strategies.letters import Plain
-from wex.engine.reference import Definition, Grams
-from wex.engine.streams import Stream
+from wex.engine.reference.streams import Stream
+from wex.engine.reference.windows import Definition, Grams
 from wex.errors import DataError
 from wex.spec import meaning, tree
 from wex.theory.evaluate import Event

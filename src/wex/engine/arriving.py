@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arrays import spans
-from wex.engine.batch import Batch, null_error
+from wex.engine.batch import Batch
 from wex.engine.columns import changes, conform, in_order, shown, sort, sort_keys
+from wex.engine.data_errors import enum_error, null_error
 from wex.engine.zones import check_zones
 from wex.errors import DataError
 
@@ -145,20 +146,6 @@ class Arriving:
             key=tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by),
             position=int(positions[known[bad]]),
         )
-
-
-def enum_error(
-    value: object, type_: str, column: str, key: tuple[object, ...], position: int
-) -> DataError:
-    """Return the error for a value that an enum does not list."""
-    return DataError(
-        "enum-value",
-        f"{value!r} is none of the values that the spec lists",
-        f"add it to {type_}, or declare the field as string",
-        column=column,
-        key=key,
-        position=position,
-    )
 
 
 def missing(column: pa.ChunkedArray) -> Bools:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from wex.engine.arrays import whole
 from wex.engine.columns import shown
-from wex.errors import DataError
+from wex.engine.data_errors import null_error
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
 if TYPE_CHECKING:
@@ -150,18 +150,6 @@ class Batch:
             yield Block(self, 0, front, reach, padded=True)
         for row in range(front, self.rows, BLOCK):
             yield Block(self, row, min(row + BLOCK, self.rows), reach, padded=False)
-
-
-def null_error(value: str, column: str, key: tuple[object, ...], position: int) -> DataError:
-    """Return the error for a value that is missing where a predicate reads it."""
-    return DataError(
-        "null",
-        f"{value} in a field that decides about windows",
-        "filter such rows out, or say `nulls skip` in the stream line",
-        column=column,
-        key=key,
-        position=position,
-    )
 
 
 class Block:

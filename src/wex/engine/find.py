@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from wex.engine.arguments import with_arguments
-from wex.engine.by_definition import find_by_definition
 from wex.engine.files import read_table, reading
+from wex.engine.reference.find import find_by_definition
 from wex.errors import DataError
 from wex.spec import meaning
 

@@ -8,11 +8,14 @@ costs what it touches, times a logarithm, and not what is remembered in all.
 from __future__ import annotations
 
 import math
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from wex.engine.arrays import whole
 from wex.engine.state import joined
 
 if TYPE_CHECKING:
@@ -44,8 +47,8 @@ class Memory:
             known = np.full(keys.num_rows, 0 if self._numbers else -1, dtype=np.int64)
         else:
             listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
-            found = list(map(self._numbers.get, listed))
-            known = np.array([-1 if each is None else each for each in found], dtype=np.int64)
+            found = map(self._numbers.get, listed, repeat(-1))
+            known = np.fromiter(found, dtype=np.int64, count=keys.num_rows)
         return known, np.flatnonzero(known < 0)
 
     def recall(self, keys: pa.Table, fresh: Callable[[int, pa.Table], State]) -> State:
@@ -117,9 +120,8 @@ def _hashable(column: pa.ChunkedArray) -> list[object]:
         column = column.cast(pa.int64())
     elif pa.types.is_date(column.type):
         column = column.cast(pa.int32())
+    elif pa.types.is_floating(column.type):  # by their bits: -0.0 as 0.0, and one NaN for all
+        column = pc.if_else(pc.is_nan(column), math.nan, pc.add(column, 0.0))
+        column = whole(column).view(pa.int64())
     values: list[object] = column.to_pylist()
-    if pa.types.is_floating(column.type):
-        values = [
-            "NaN" if isinstance(each, float) and math.isnan(each) else each for each in values
-        ]
     return values

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wex.engine.data_errors import assumption_error
 from wex.engine.kernels.arrays import plain
 from wex.engine.kernels.promise import run_promise
 from wex.engine.letters import Lettering
-from wex.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,18 +56,7 @@ class Promised:
             plain(states),
         )
         if bad >= 0:
-            raise broken(
+            raise assumption_error(
                 self._promise.shown, batch.key(batch.stream_of(bad)), batch.position_of(bad)
             )
         return after
-
-
-def broken(assumes: tuple[str, ...], key: tuple[object, ...], position: int) -> DataError:
-    """Return the error for a stream that is not as it is assumed to be."""
-    return DataError(
-        "assumption",
-        f"the stream breaks its promise: {' and '.join(assumes)}",
-        "mend the data or the assumption; `unchecked` switches the check off",
-        key=key,
-        position=position,
-    )

@@ -23,6 +23,7 @@ import pyarrow as pa
 from wex.engine.aggregates import Result
 from wex.engine.arrays import joined, nothing, spans, taken, whole
 from wex.engine.batch import Batch, Whole
+from wex.engine.data_errors import arithmetic_error
 from wex.engine.kernels.arrays import plain
 from wex.engine.kernels.disjoint import keep_disjoint
 from wex.engine.kernels.lent import owners_of
@@ -34,7 +35,6 @@ from wex.engine.panes import Panes, Ranges
 from wex.engine.promised import Promised
 from wex.engine.results import measure_types, stored_as
 from wex.engine.state import COUNT, State
-from wex.engine.truths import arithmetic_error
 from wex.spec.types import REAL
 from wex.theory.terms import offsets
 from wex.windows.planning import plan_of

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from wex.engine.data_errors import arithmetic_error
 from wex.engine.values import Faults, all_known, compile_comparison, compile_term
-from wex.errors import DataError
 from wex.theory.terms import (
     Absolute,
     Always,
@@ -173,14 +173,6 @@ class _Atom:
                 block.batch.key(block.batch.stream_of(row)),
                 block.batch.position_of(row),
             )
-
-
-def arithmetic_error(
-    message: str, column: str | None, key: tuple[object, ...], position: int
-) -> DataError:
-    """Return the error for arithmetic that has no result; the column is the first one it reads."""
-    hint = "keep the numbers smaller, or filter such rows out"
-    return DataError("arithmetic", message, hint, column=column, key=key, position=position)
 
 
 def _compile_atom(atom: Comparison | Truth) -> Compute:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.engine.columns import shown
-from wex.errors import DataError
+from wex.engine.data_errors import enum_error, null_error
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
-from wex.theory.terms import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,14 +87,7 @@ def _checked(
             continue
         if missing:
             value = "NULL" if event[missing[0]] is None else "NaN"
-            raise DataError(
-                "null",
-                f"{value} in a field that decides about windows",
-                "filter such rows out, or say `nulls skip` in the stream line",
-                column=missing[0],
-                key=stream.key,
-                position=position,
-            )
+            raise null_error(value, missing[0], stream.key, position)
         _check_enums(event, fields, stream.key, position)
         kept.append(at)
     return Stream(stream.key, [stream.events[at] for at in kept], [stream.rows[at] for at in kept])
@@ -110,12 +102,4 @@ def _check_enums(
 ) -> None:
     for name, type_ in fields.items():
         if type_.values and event[name] is not None and event[name] not in type_.values:
-            assert kind_of(type_) == "text"
-            raise DataError(
-                "enum-value",
-                f"{event[name]!r} is none of the values that the spec lists",
-                f"add it to {type_}, or declare the field as string",
-                column=name,
-                key=key,
-                position=position,
-            )
+            raise enum_error(event[name], str(type_), name, key, position)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.engine.reference import Grams
-from wex.errors import DataError
+from wex.engine.data_errors import assumption_error
+from wex.engine.reference.windows import Grams
 
 if TYPE_CHECKING:
-    from wex.engine.streams import Stream
+    from wex.engine.reference.streams import Stream
     from wex.windows.assumptions import Promise
 
 
@@ -21,11 +21,5 @@ def check_promise(promise: Promise, stream: Stream) -> None:
         truths = [grams.holds(guard, position) for guard in letters.guards]
         state = promise.table[state][letters.letter(truths)]
         if position >= promise.first and not promise.live[state]:
-            shown = " and ".join(str(assume) for assume in promise.assumes)
-            raise DataError(
-                "assumption",
-                f"the stream breaks its promise: {shown}",
-                "mend the data or the assumption; `unchecked` switches the check off",
-                key=stream.key,
-                position=position,
-            )
+            shown = tuple(str(assume) for assume in promise.assumes)
+            raise assumption_error(shown, stream.key, position)

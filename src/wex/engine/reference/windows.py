@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from wex import limits
-from wex.engine.measures import measured
-from wex.errors import DataError
+from wex.engine.data_errors import arithmetic_error
+from wex.engine.reference.measures import measured
 from wex.spec import tree
 from wex.spec.types import EVENT_UNITS, microseconds
 from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
@@ -25,7 +25,7 @@ from wex.windows.measures import Measure, measure_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wex.engine.streams import Stream
+    from wex.engine.reference.streams import Stream
     from wex.spec import Meaning
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Gram
@@ -68,17 +68,7 @@ class Grams:
             return holds(guard, self.gram(position), first=-position)
         except ArithmeticFault as fault:
             column = next(field.name for field in fields(guard))
-            raise arithmetic_error(fault, self.stream, position, column) from fault
-
-
-def arithmetic_error(
-    fault: ArithmeticFault, stream: Stream, position: int, column: str | None
-) -> DataError:
-    """Return the error for arithmetic that has no result; the column is the first one it reads."""
-    hint = "keep the numbers smaller, or filter such rows out"
-    return DataError(
-        "arithmetic", str(fault), hint, column=column, key=stream.key, position=position
-    )
+            raise arithmetic_error(str(fault), column, self.stream.key, position) from fault
 
 
 class Definition:
@@ -217,7 +207,7 @@ class Definition:
         try:
             return bool(truth(having, [self.measured(pair)]))  # type: ignore[list-item]
         except ArithmeticFault as fault:
-            raise arithmetic_error(fault, self.stream, pair[0], None) from fault
+            raise arithmetic_error(str(fault), None, self.stream.key, pair[0]) from fault
 
     def measured(self, pair: Pair) -> dict[str, Value | list[Value]]:
         """Return the measures of (b, e), over the events b … e."""
@@ -233,7 +223,7 @@ class Definition:
         try:
             return measured(measure, places)
         except ArithmeticFault as fault:
-            raise arithmetic_error(fault, self.stream, pair[0], measure.name) from fault
+            raise arithmetic_error(str(fault), measure.name, self.stream.key, pair[0]) from fault
 
     # --- W4: keep
 

@@ -1,0 +1,48 @@
+"""What is wrong with data, told the same way by every engine."""
+
+from __future__ import annotations
+
+from wex.errors import DataError
+
+Key = tuple[object, ...]
+
+
+def null_error(value: str, column: str, key: Key, position: int) -> DataError:
+    """Return the error for a value that is missing where a predicate reads it."""
+    return DataError(
+        "null",
+        f"{value} in a field that decides about windows",
+        "filter such rows out, or say `nulls skip` in the stream line",
+        column=column,
+        key=key,
+        position=position,
+    )
+
+
+def enum_error(value: object, type_: str, column: str, key: Key, position: int) -> DataError:
+    """Return the error for a value that an enum does not list."""
+    return DataError(
+        "enum-value",
+        f"{value!r} is none of the values that the spec lists",
+        f"add it to {type_}, or declare the field as string",
+        column=column,
+        key=key,
+        position=position,
+    )
+
+
+def arithmetic_error(message: str, column: str | None, key: Key, position: int) -> DataError:
+    """Return the error for arithmetic that has no result; the column is the first one it reads."""
+    hint = "keep the numbers smaller, or filter such rows out"
+    return DataError("arithmetic", message, hint, column=column, key=key, position=position)
+
+
+def assumption_error(assumes: tuple[str, ...], key: Key, position: int) -> DataError:
+    """Return the error for a stream that is not as it is assumed to be."""
+    return DataError(
+        "assumption",
+        f"the stream breaks its promise: {' and '.join(assumes)}",
+        "mend the data or the assumption; `unchecked` switches the check off",
+        key=key,
+        position=position,
+    )

@@ -1,0 +1,92 @@
+"""The result of the reference as an Arrow table: one row per window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.engine.reference.streams import Passed
+from wex.engine.results import does_not_fit, measure_types, storage_of
+from wex.spec.types import OTHER
+from wex.windows.measures import measure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wex.engine.reference.streams import Stream
+    from wex.engine.reference.windows import Found
+    from wex.spec import Meaning
+
+
+@dataclass(frozen=True)
+class Row:
+    """A window that was found: in which stream, by which window of the spec."""
+
+    stream: Stream
+    place: int
+    found: Found
+
+
+def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table:
+    """Return the rows as a table: keys, window, indices, times at both ends, measures."""
+    starts = pa.array([row.stream.rows[row.found.start] for row in rows], pa.int64())
+    ends = pa.array([row.stream.rows[row.found.end] for row in rows], pa.int64())
+    names = [window.name.text for window in meaning.spec.windows]
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {}
+    for key in meaning.spec.stream.partition_by:
+        columns[key.text] = table.column(key.text).take(starts)
+    columns["window_name"] = pa.array([names[row.place] for row in rows], pa.string())
+    columns["start_index"] = pa.array([row.found.start for row in rows], pa.int64())
+    columns["end_index"] = pa.array([row.found.end for row in rows], pa.int64())
+    if meaning.spec.stream.order_by:
+        order = table.column(meaning.spec.stream.order_by[0].text)
+        columns["window_start"] = order.take(starts)
+        columns["window_end"] = order.take(ends)
+    measures = [
+        measure_of(measure, meaning.fields)
+        for window in meaning.expanded.windows
+        for measure in window.measures
+    ]
+    types = {each.name: each.type for each in measures}
+    for name, arrow in measure_types(measures, table.schema).items():
+        values = [row.found.measures.get(name) for row in rows]
+        if OTHER in (types[name], types[name].item):
+            sources = [
+                source for each in measures if each.name == name for source in each.sources()
+            ]
+            columns[name] = _passed_on(values, sources, table, in_lists=pa.types.is_list(arrow))
+        else:
+            columns[name] = _array(values, arrow, name)
+    return pa.table(columns)
+
+
+def _array(values: Sequence[object], type_: pa.DataType, name: str) -> pa.Array:
+    """Return values as an Arrow array; times are whole numbers until then."""
+    try:
+        return pa.array(values, storage_of(type_)).cast(type_)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        raise does_not_fit(type_, name) from error
+
+
+def _passed_on(
+    values: Sequence[object], sources: Sequence[str], table: pa.Table, *, in_lists: bool
+) -> pa.Array | pa.ChunkedArray:
+    """Return values of type other, taken from the columns they stand in."""
+    names = list(dict.fromkeys(sources))
+    before = {name: at * table.num_rows for at, name in enumerate(names)}
+    chunks = [chunk for name in names for chunk in table.column(name).chunks]
+    whole = pa.chunked_array(chunks, table.schema.field(names[0]).type)
+
+    def place(value: object) -> int | None:
+        return before[value.column] + value.row if isinstance(value, Passed) else None
+
+    if not in_lists:
+        return whole.take(pa.array(map(place, values), pa.int64()))
+    lists = [value if isinstance(value, list) else [] for value in values]
+    flat = whole.take(pa.array([place(each) for value in lists for each in value], pa.int64()))
+    offsets = pa.array(accumulate(map(len, lists), initial=0), pa.int32())
+    nulls = pa.array([value is None for value in values], pa.bool_())
+    return pa.ListArray.from_arrays(offsets, flat.combine_chunks(), mask=nulls)
