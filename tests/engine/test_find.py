@@ -692,3 +692,9 @@ def test_sets_of_positions_have_a_limit() -> None:
         wex.find(formula, {"x": list(range(30))})
     assert caught.value.limit == "subsets"
     assert wex.find(spec, {"x": list(range(30))}).num_rows == 30
+
+
+def test_the_variance_of_infinite_values() -> None:
+    assert measured("var(x)", x=[float("inf")]) is None
+    with pytest.raises(wex.DataError):
+        measured("stddev(x)", x=[float("inf"), 1.0])

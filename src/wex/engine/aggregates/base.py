@@ -186,6 +186,14 @@ def sizes_of(panes: Panes, present: Bools | None, carried: Bools | Ints) -> Ints
     return found
 
 
+def running_sums(panes: Panes, values: NDArray[Any], carried: pa.Array) -> Ints:
+    """Return for each pane the sum of whole numbers before it, and at last that of all."""
+    spread = panes.spread(values.astype(np.int64), as_numpy(carried))
+    sums = np.zeros(panes.count + 1, dtype=np.int64)
+    np.cumsum(spread, out=sums[1:])
+    return sums
+
+
 def dense_items(
     panes: Panes,
     values: NDArray[Any],

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.aggregates.base import Fold, Given, Lifted, Parts, Result, as_numpy, both, sizes_of
+from wex.engine.aggregates.base import (
+    Fold,
+    Given,
+    Lifted,
+    Parts,
+    Result,
+    as_numpy,
+    both,
+    running_sums,
+    sizes_of,
+)
 from wex.engine.panes import items_of
 from wex.engine.truths import kleene
 from wex.engine.values import Faults
@@ -62,7 +72,9 @@ class Truths(Fold):
         sums = [both(given.present, held), both(given.present, known)]
         return _Summed(
             {
-                name: _running(panes, np.ones(rows.size) if each is None else each, carried[name])
+                name: running_sums(
+                    panes, np.ones(rows.size) if each is None else each, carried[name]
+                )
                 for name, each in zip(("true", "known"), sums, strict=True)
             }
         )
@@ -72,13 +84,6 @@ class Truths(Fold):
         if name == "count_if":
             return Result(true)
         return Result(true > 0 if name == "some" else true == known, known > 0)
-
-
-def _running(panes: Panes, values: NDArray[Any], carried: pa.Array) -> Ints:
-    spread = panes.spread(values.astype(np.int64), as_numpy(carried))
-    sums = np.zeros(panes.count + 1, dtype=np.int64)
-    np.cumsum(spread, out=sums[1:])
-    return sums
 
 
 class _Summed(Lifted):
@@ -108,9 +113,9 @@ class WholeSum(Fold):
         mask = (1 << HALF) - 1
         return _WholeSummed(
             {
-                "high": _running(panes, values >> HALF, carried["high"]),
-                "low": _running(panes, values & mask, carried["low"]),
-                "n": _running(panes, count, carried["n"]),
+                "high": running_sums(panes, values >> HALF, carried["high"]),
+                "low": running_sums(panes, values & mask, carried["low"]),
+                "n": running_sums(panes, count, carried["n"]),
             }
         )
 

@@ -19,6 +19,7 @@ from wex.engine.aggregates.base import (
     as_numpy,
     dense_items,
     passed_on,
+    running_sums,
     sizes_of,
     term_known,
 )
@@ -100,15 +101,19 @@ class _FloatFolded(Lifted):
 
 
 class Spread(Fold):
-    """Count, mean and squared distances from the mean."""
+    """Count, mean and squared distances from the mean; infinite values are counted apart."""
 
     def types_of(self, rows: Whole) -> dict[str, pa.DataType]:
-        return {"n": pa.float64(), "mean": pa.float64(), "square": pa.float64()}
+        floats = dict.fromkeys(("n", "mean", "square"), pa.float64())
+        return {**floats, "infinite": pa.int64()}
 
     def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
         values = self.numbers(rows).astype(np.float64)
         given.spoil(np.isnan(values), NAN)
-        given.spoil(np.isinf(values), INFINITE)
+        infinite = np.isinf(values)
+        values = np.where(infinite, 0.0, values)
+        if given.present is not None:
+            infinite &= given.present
         n = as_numpy(carried["n"])
         sizes = sizes_of(panes, given.present, n > 0)
         ones, zeros = np.ones(rows.size), np.zeros(rows.size)
@@ -116,25 +121,31 @@ class Spread(Fold):
             dense_items(panes, own, as_numpy(carried[name]), sizes)
             for name, own in (("n", ones), ("mean", values), ("square", zeros))
         ]
-        return _SpreadFolded(items_of(panes, sizes), columns)
+        sums = running_sums(panes, infinite, carried["infinite"])
+        return _SpreadFolded(items_of(panes, sizes), columns, sums)
 
     def result(self, name: str, parts: Parts) -> Result:
         n, square = as_numpy(parts["n"]), as_numpy(parts["square"])
         with np.errstate(all="ignore"):
             found = square / (n - 1)
         found = np.where(np.isnan(found), np.inf, found)  # distances beyond the largest float
-        return Result(np.sqrt(found) if name == "stddev" else found, n > 1)
+        bad = (as_numpy(parts["infinite"]) > 0) & (n > 1)
+        return Result(np.sqrt(found) if name == "stddev" else found, n > 1, bad, INFINITE)
 
 
 class _SpreadFolded(Lifted):
-    def __init__(self, items: Items, columns: list[NDArray[Any]]) -> None:
-        self._items, self._columns = items, columns
+    def __init__(
+        self, items: Items, columns: list[NDArray[Any]], infinite: NDArray[np.int64]
+    ) -> None:
+        self._items, self._columns, self._infinite = items, columns, infinite
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
         found = folds.fold_spread(*ranges.work, *self._columns)
         names = ("n", "mean", "square")
-        return {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
+        parts = {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
+        infinite = self._infinite[windows.high] - self._infinite[windows.low]
+        return {**parts, "infinite": pa.array(infinite)}
 
 
 class Best(Fold):
