@@ -41,7 +41,7 @@ WINDOWS = {
     "a chain inside": "match [x = 9] [x > 0]{10} [not ok] any* [x = 9] keep shortest",
     "two chains": "match [ok] any{15} [x = 1] | [not ok] [x >= 0]{9} [x = 2]",
     "a chain, until": "match any{12} until [x = 0]",
-    "a chain, within": "match [ok] any{8} [x > 1]* [x = 0] within 30 seconds",
+    "a chain, within": "match [ok] any{8} [x > 1]* [x = 0] within 14 events",
     "a chain, disjoint": "match [x = 9] any{9} [ok] keep disjoint",
     "having": "match [x > 2]+ having s >= 12 keep disjoint",
     "having, shortest": "match [x > 1]+ having s >= 8 keep shortest",
