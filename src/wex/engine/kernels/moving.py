@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.kernels.compiled import lean
+from wex.engine.kernels.compiled import inlined, lean
 from wex.engine.kernels.lists import (
     AFTER,
     BEFORE,
@@ -51,6 +51,17 @@ if TYPE_CHECKING:
     from wex.engine.kernels.lent import Lent
 
 LISTED = 2  # beside the states in use now and then: the row for which a state was listed last
+
+
+@inlined
+def drop_all(
+    lists: Ints, runs: Ints, in_use: Ints, now: int, used: int, chained: int, chains: int
+) -> None:
+    """Empty the lists of all states in use, and all chains."""
+    for each in range(used):
+        drop(lists, runs, 2 * in_use[now, each] + now)
+    for each in range(chains):
+        drop(lists, runs, chained + each)
 
 
 @lean
@@ -138,10 +149,7 @@ def run_moving(
                 if found < 0:
                     return False
                 if cuts and found > before:
-                    for u in range(used_now):
-                        drop(lists, runs, 2 * in_use[now, u] + now)
-                    for chain in range(chains):
-                        drop(lists, runs, chained + chain)
+                    drop_all(lists, runs, in_use, now, used_now, chained, chains)
             for chain in range(chains):
                 if leave[chain, letter] < 0:
                     drop(lists, runs, chained + chain)
@@ -218,10 +226,7 @@ def run_moving(
                 if found < 0:
                     return False
                 if cuts and found > before:
-                    for u in range(used_now):
-                        drop(lists, runs, 2 * in_use[now, u] + now)
-                    for chain in range(chains):
-                        drop(lists, runs, chained + chain)
+                    drop_all(lists, runs, in_use, now, used_now, chained, chains)
         states_after[g] = at_prefix
         if last and or_end:
             before = found
@@ -250,11 +255,8 @@ def run_moving(
                     run = runs[run, AFTER]
             kept = write_held(births, born, slot_of, panes, slots, kept)
             kept_in[g] = kept
-        for u in range(used_now):
-            drop(lists, runs, 2 * in_use[now, u] + now)
+        drop_all(lists, runs, in_use, now, used_now, chained, chains)
         used_now = 0
-        for chain in range(chains):
-            drop(lists, runs, chained + chain)
         lists[-1, 0] = NIL
         lists[-1, 1] = 0
         found_in[g] = found
