@@ -17,7 +17,7 @@ $(READY): requirements/dev.txt pyproject.toml
 	@PYTHON="$(PYTHON)" sh scripts/make-venv $(VENV)
 	@touch $@
 
-demo: setup  ## Check the example specs and run them on real data
+demo: setup  ## Find trends in a made-up market, with Spark on this machine
 	@$(BIN)/wex demo
 
 test: setup  ## Run every test, the docs and docstrings included

@@ -49,6 +49,7 @@ DATA_CODES = {
     "assumption": "a stream that is not as `assume` promises",
     "column-twice": "two columns of one name",
     "enum-value": "a value that the enum does not list",
+    "interleaved": "rows of a stream after those of a later key, where rows are sorted by key",
     "late": "an event that sorts before one that its stream has had already",
     "missing-column": "a field of the stream that the data does not have",
     "not-columns": "something that holds no columns",

@@ -1,6 +1,11 @@
-"""`wex demo`: the example specs, checked and printed, and run on real data."""
+"""`wex demo`: the main job on a made-up market, or the example specs."""
 
 from __future__ import annotations
+
+import shutil
+import sys
+import time
+from pathlib import Path
 
 import click
 
@@ -8,14 +13,60 @@ from wex import examples
 from wex.cli.check import describe
 from wex.cli.terminal import out, rows_table
 from wex.engine.find import find
+from wex.errors import WexError
 from wex.spec import meaning
 
 SHOWN = 5  # rows of each result
+SYMBOLS, TRADES = 100, 2_000_000
+MARK = ".wex-demo"  # a file that says that a folder is the demo's own
 
 
 @click.command()
-def demo() -> None:
-    """Check and print the example specs, and run those that come with real data."""
+@click.option("--examples", "examples_wanted", is_flag=True, help="Show the example specs instead.")
+@click.option("--folder", default="wex-demo", show_default=True, help="Where data and result go.")
+@click.option("--trades", default=TRADES, show_default=True, help="How many trades there are.")
+def demo(examples_wanted: bool, folder: str, trades: int) -> None:
+    """Find trends in a made-up market of 100 symbols, on Spark in this machine."""
+    if examples_wanted:
+        _examples()
+    else:
+        _market(Path(folder), trades)
+
+
+def _market(folder: Path, count: int) -> None:
+    from pyarrow import parquet  # noqa: PLC0415
+
+    from wex.examples import market  # noqa: PLC0415
+    from wex.spark.session import new_session  # noqa: PLC0415
+
+    if folder.exists() and not (folder / MARK).exists():
+        hint = "name another with --folder: this one is not the demo's"
+        raise WexError("output-exists", f"{folder} exists already", hint)
+    shutil.rmtree(folder, ignore_errors=True)
+    console = out()
+    console.print(examples.text("trend").strip(), markup=False)
+    console.print(f"\n{count:,} trades of {SYMBOLS} symbols, to {folder / 'trades'} ...")
+    market.write(market.trades(count, SYMBOLS), folder / "trades")
+    (folder / MARK).touch()
+    spark = new_session(None, {}, progress=bool(sys.stderr and sys.stderr.isatty()))
+    from wex.spark.jobs import Job, run_job  # noqa: PLC0415
+
+    start = time.monotonic()
+    try:
+        job = Job(str(folder / "trades"), str(folder / "windows"))
+        summary = run_job(spark, examples.spec("trend"), job)
+    finally:
+        spark.stop()
+    took = time.monotonic() - start
+    windows = parquet.read_table(folder / "windows")
+    console.print(
+        f"{summary.windows:,} windows in {summary.events:,} events of {summary.streams:,} streams,"
+        f" {took:.1f} s on local Spark, to {folder / 'windows'}. The first {SHOWN}:"
+    )
+    out(wide=True).print(rows_table(windows.slice(0, SHOWN)))
+
+
+def _examples() -> None:
     console = out()
     for name in examples.names():
         console.rule(name, align="left")

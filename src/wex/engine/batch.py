@@ -6,7 +6,7 @@ they are read, and were processed already.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -124,6 +124,19 @@ class Batch:
         """Return for each row its position in its stream."""
         offset = self.position - self.begin
         return np.arange(self.rows) + np.repeat(offset, self.end - self.first)
+
+    def part(self, low: int, high: int) -> Batch:
+        """Return some of the streams, from `low` up to `high`."""
+        begin = int(self.first[low]) if low < len(self.first) else self.rows
+        end = int(self.end[high - 1]) if high > low else begin
+        return replace(
+            self,
+            table=self.table.slice(begin, end - begin),
+            first=self.first[low:high] - begin,
+            begin=self.begin[low:high] - begin,
+            end=self.end[low:high] - begin,
+            position=self.position[low:high],
+        )
 
     def heads(self, length: int) -> tuple[Batch, Ints]:
         """Return the first events of all streams that begin here, and which rows they are."""

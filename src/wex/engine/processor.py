@@ -66,7 +66,7 @@ class Processor:
 
     def close(self) -> pa.Table:
         """Return the windows that are reported because the data ends, and forget all streams."""
-        table, _ = self._engine.run(*_ended(self._engine, self._everything()), last=True)
+        table, _ = self._engine.run(*ended(self._engine, self._everything()), last=True)
         self._forget()
         return table
 
@@ -103,7 +103,7 @@ def _no_rows(engine: Engine) -> pa.Table:
     ).empty_table()
 
 
-def _ended(engine: Engine, state: State) -> tuple[Batch, State]:
+def ended(engine: Engine, state: State) -> tuple[Batch, State]:
     """Return a batch without events that ends all streams, sorted by key, and their states."""
     keys = engine.stream.partition_by
     if keys and state.size:

@@ -1,0 +1,9 @@
+"""WEX on Spark: windows of a spec in DataFrames, batch by batch of Arrow columns on the workers.
+
+Works on classic sessions and on Spark Connect, and sets nothing in a session that it is given.
+"""
+
+from wex.spark.batch import create_view, windows
+from wex.spark.errors import recovered
+
+__all__ = ["create_view", "recovered", "windows"]

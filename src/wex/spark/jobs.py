@@ -1,0 +1,141 @@
+"""A whole job: read what Spark reads, find the windows, write what Spark writes."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Observation
+from pyspark.sql import functions as F  # noqa: N812  (the usual name)
+
+from wex.errors import WexError
+from wex.spark.batch import engine_for, quoted, windows_and_tally
+from wex.spark.errors import recovered
+from wex.spark.schemas import declared_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from wex.engine.running import Engine
+    from wex.spec import tree
+
+ENDINGS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".orc": "orc",
+    ".txt": "csv",
+}
+WITHOUT_SCHEMA = ("csv", "json")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is read and written; formats go by the endings of the paths, else they are Parquet."""
+
+    source: str
+    target: str
+    source_format: str | None = None
+    target_format: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    mode: str = "error"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a job has seen."""
+
+    events: int
+    streams: int
+    windows: int
+
+
+def run_job(spark: SparkSession, spec: tree.Spec, job: Job) -> Summary:
+    """Run a job; what is wrong with the data is the WexError that a worker has raised."""
+    engine = engine_for(spec)
+    target_format = job.target_format or _format(job.target)
+    new = not Path(job.target).exists()
+    try:
+        events = _read(spark, engine, job)
+        seen, tallied = Observation("wex"), windows_and_tally(engine, events)
+        counted = tallied.observe(
+            seen,
+            F.sum(F.when(F.col("window_name").isNull(), F.col("start_index"))).alias("events"),
+            F.sum(F.when(F.col("window_name").isNull(), F.col("end_index"))).alias("streams"),
+            F.count("window_name").alias("windows"),
+        )
+        result = counted.where(F.col("window_name").isNotNull())
+        options = {"header": "true"} if target_format == "csv" else {}
+        result.write.format(target_format).options(**options).mode(job.mode).save(job.target)
+    except WexError:
+        raise
+    except Exception as error:
+        if new and Path(job.target).is_dir() and not any(Path(job.target).glob("part-*")):
+            shutil.rmtree(job.target)  # nothing was written
+        raise _explained(error, job) from error
+    numbers = {name: int(value or 0) for name, value in seen.get.items()}
+    return Summary(**numbers)
+
+
+def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
+    source_format = job.source_format or _format(job.source)
+    reader = spark.read.format(source_format)
+    if source_format == "json":
+        reader = reader.schema(declared_schema(engine)).option("mode", "FAILFAST")
+    if source_format != "csv":
+        return reader.options(**job.options).load(job.source)
+    # Columns by their names, in any order, with others beside them: as texts, then as declared.
+    texts = reader.option("header", "true").options(**job.options).load(job.source)
+    there = [each for each in declared_schema(engine).fields if each.name in texts.columns]
+    return texts.select(
+        *(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there)
+    )
+
+
+def _format(path: str) -> str:
+    return ENDINGS.get(Path(path.rstrip("/")).suffix.lower(), "parquet")
+
+
+def _explained(error: Exception, job: Job) -> WexError:
+    """Return what an error of Spark's means for the user."""
+    found = recovered(error)
+    if found is not None:
+        return found
+    said = str(error)
+    for condition, explain in EXPLANATIONS.items():
+        if condition in said:
+            code, message, hint = explain
+            line = next((each for each in said.splitlines() if condition in each), "")
+            told = line.partition(f"{condition}] ")[2].partition(" SQLSTATE")[0]
+            return WexError(code, message.format(job=job, told=told), hint)
+    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
+    code = "spark-refused" if isinstance(error, AnalysisException) else "spark-failed"
+    return WexError(code, f"Spark: {first}", "--debug shows all that Spark says")
+
+
+EXPLANATIONS = {
+    "PATH_ALREADY_EXISTS": (
+        "output-exists",
+        "{job.target} exists already",
+        "choose another --output, or say --mode overwrite or append",
+    ),
+    "PATH_NOT_FOUND": (
+        "no-file",
+        "{job.source} does not exist",
+        "give the path of a file or folder",
+    ),
+    "CAST_INVALID_INPUT": (
+        "wrong-value",
+        "{job.source}: {told}",
+        "mend the value, or declare the field as string",
+    ),
+    "MALFORMED_RECORD_IN_PARSING": (
+        "wrong-value",
+        "{job.source}: {told}",
+        "do its values fit the types of the stream line?",
+    ),
+}

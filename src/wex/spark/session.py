@@ -1,0 +1,49 @@
+"""Sessions that wex makes itself, for the command line; sessions that it is given are left alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wex.errors import WexError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+QUIET = Path(__file__).with_name("log4j2.properties")
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
+}
+
+
+def new_session(master: str | None, conf: Mapping[str, str], *, progress: bool) -> SparkSession:
+    """Return a session on a master, by default on all cores of this machine."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError as error:
+        hint = "install it: pip install 'wex-windows[spark]'"
+        raise WexError("no-spark", "PySpark is not installed", hint) from error
+    # Workers on this machine run the same Python; where spark-submit has chosen one, that stays.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # PySpark logs whole stack traces of the JVM beside the errors that it raises.
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    builder = SparkSession.builder.appName("wex")
+    if master is not None or "SPARK_ENV_LOADED" not in os.environ:
+        builder = builder.master(master or "local[*]")
+    shown = {"spark.ui.showConsoleProgress": str(progress).lower()}
+    for name, value in {**SETTINGS, **shown, **conf}.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        message = f"Spark does not start: {str(error).splitlines()[0]}"
+        raise WexError(
+            "no-spark", message, "it needs Java 17 or later: see `java -version`"
+        ) from error

@@ -1,0 +1,56 @@
+"""What runs on the workers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.engine.running import Engine
+from wex.engine.sweep import Sweep
+from wex.windows.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@lru_cache(maxsize=8)
+def engine_in(plan: bytes) -> Engine:
+    """Return the engine for the bytes of a plan; a worker makes it once."""
+    return Engine(Plan.from_bytes(plan))
+
+
+def found(
+    plan: bytes, batches: Iterator[pa.RecordBatch], rows: int, *, tally: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the windows in the batches of a partition that is sorted by stream.
+
+    With `tally`, a row more has no window, and counts events and streams.
+    """
+    sweep = Sweep(engine_in(plan))
+    result = None
+    for table in _put_together(batches, rows):
+        result = sweep.feed(table)
+        yield from result.to_batches()
+    last = sweep.close()
+    if last is not None:
+        yield from last.to_batches()
+    if tally and result is not None:
+        counts = {"start_index": sweep.events, "end_index": sweep.streams}
+        row = {name: [counts.get(name)] for name in result.column_names}
+        yield from pa.table(row, schema=result.schema).to_batches()
+
+
+def _put_together(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Yield batches put together until they have so many rows: each piece has its price."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.num_rows
+        if size >= rows:
+            yield pa.Table.from_batches(waiting)
+            waiting, size = [], 0
+    if size:
+        yield pa.Table.from_batches(waiting)

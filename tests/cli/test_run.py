@@ -1,0 +1,93 @@
+"""The command `wex run`: from files to files on Spark, and mistakes explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+import wex
+from tests.cli.test_check import run
+from wex import examples
+from wex.examples import market
+
+TREND = str(Path(examples.__file__).parent / "trend.wex")
+
+
+def test_parquet_to_parquet_and_not_over_it(tmp_path: Path) -> None:
+    table = market.trades(5_000, 7)
+    market.write(table, tmp_path / "in")
+    args = ("run", TREND, "--input", str(tmp_path / "in"), "--output", str(tmp_path / "out"))
+    done = run(*args, "--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=3")
+    assert done.returncode == 0, done.stderr
+    found = parquet.read_table(tmp_path / "out")
+    expected = wex.find(examples.spec("trend"), table)
+    assert found.num_rows == expected.num_rows
+    assert sorted(found["mean"].to_pylist()) == sorted(expected["mean"].to_pylist())
+    assert f"{expected.num_rows:,} windows in 5,000 events of 7 streams".encode() in done.stderr
+    again = run(*args)
+    assert again.returncode == 2
+    assert b"exists already" in again.stderr
+    assert b"Traceback" not in again.stderr
+    over = run(*args, "--mode", "overwrite")
+    assert over.returncode == 0
+    assert parquet.read_table(tmp_path / "out").num_rows == expected.num_rows
+
+
+def test_csv_of_ones_own(tmp_path: Path) -> None:
+    table = market.trades(500, 2)
+    plain = table.set_column(1, "ts", table["ts"].cast(pa.timestamp("us")))
+    shuffled = plain.select(["price", "ts", "symbol"]).append_column("note", pa.array(["x"] * 500))
+    csv.write_csv(shuffled, tmp_path / "in.csv")
+    args = (
+        "run",
+        TREND,
+        "--input",
+        str(tmp_path / "in.csv"),
+        "--output",
+        str(tmp_path / "out.csv"),
+    )
+    done = run(*args, "--conf", "spark.sql.session.timeZone=UTC")
+    assert done.returncode == 0, done.stderr
+    expected = wex.find(examples.spec("trend"), table)
+    written = [csv.read_csv(each) for each in sorted((tmp_path / "out.csv").glob("part-*.csv"))]
+    assert sum(each.num_rows for each in written) == expected.num_rows
+
+
+def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("symbol,ts,price\nA,2026-01-31 10:00:00,\n")
+    (tmp_path / "text.csv").write_text("symbol,ts,price\nA,2026-01-31 10:00:00,abc\n")
+    (tmp_path / "short.csv").write_text("symbol,ts\nA,2026-01-31 10:00:00\n")
+    said = {
+        "bad.csv": b"column `price`, stream 'A', event 0",
+        "text.csv": b"'abc'",
+        "short.csv": b"no such column",
+        "none.csv": b"does not exist",
+    }
+    for name, words in said.items():
+        out = tmp_path / "out"
+        done = run("run", TREND, "--input", str(tmp_path / name), "--output", str(out))
+        assert (done.returncode, words in done.stderr) == (2, True), (name, done.stderr)
+        assert b"Traceback" not in done.stderr
+        assert b"\tat " not in done.stderr
+        assert not out.exists()
+
+
+def test_calls_that_are_wrong_need_no_spark(tmp_path: Path) -> None:
+    done = run("run", TREND, "--input", "x")
+    assert done.returncode == 2
+    assert b"--output" in done.stderr
+    done = run("run", TREND, "--input", "x", "--output", "y", "--conf", "nonsense")
+    assert (done.returncode, b"name=value" in done.stderr) == (2, True)
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    done = run("demo", "--folder", str(tmp_path / "demo"), "--trades", "20000")
+    assert done.returncode == 0, done.stderr
+    assert b"20,000 events of 100 streams" in done.stdout.replace(b"\n", b" ")
+    assert parquet.read_table(tmp_path / "demo" / "windows").num_rows > 100
+    other = tmp_path / "mine"
+    other.mkdir()
+    refused = run("demo", "--folder", str(other))
+    assert (refused.returncode, b"exists already" in refused.stderr) == (2, True)

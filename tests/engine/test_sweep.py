@@ -1,0 +1,55 @@
+"""Pieces of a sorted table give what the whole table gives."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wex
+from tests.engine.compare import assert_same
+from tests.engine.test_engine import pair_specs, some_events
+from tests.strategies import streams
+from wex.engine.arriving import Arriving
+from wex.engine.running import engine_of
+from wex.engine.sweep import Sweep
+from wex.spec import tree
+from wex.theory.evaluate import Event
+
+
+@given(pair_specs, some_events, st.data())
+def test_pieces_give_what_the_whole_gives(
+    spec: tree.Spec, events: list[Event], data: st.DataObject
+) -> None:
+    table, engine = streams.table(events), engine_of(spec)
+    table = Arriving(engine, table).table
+    try:
+        expected = wex.find(spec, table)
+    except wex.DataError:
+        with pytest.raises(wex.DataError):
+            swept(spec, table, data)
+        return
+    found = swept(spec, table, data)
+    assert_same(found, expected)
+
+
+def swept(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:
+    sweep, row = Sweep(engine_of(spec)), 0
+    parts: list[pa.Table] = []
+    while row < table.num_rows or not parts:
+        size = data.draw(st.integers(0, 5))
+        parts.append(sweep.feed(table.slice(row, size)))
+        row += size
+    last = sweep.close()
+    return pa.concat_tables(parts if last is None else [*parts, last]).combine_chunks()
+
+
+def test_keys_that_come_back_are_an_error() -> None:
+    spec = wex.parse("stream s (k int, x int) partition by k window w match any")
+    sweep = Sweep(engine_of(spec))
+    sweep.feed({"k": [1, 2], "x": [1, 1]})
+    assert sweep.feed({"k": [2, 3], "x": [1, 1]}).num_rows == 2
+    with pytest.raises(wex.DataError) as caught:
+        sweep.feed({"k": [1], "x": [1]})
+    assert (caught.value.code, caught.value.key) == ("interleaved", (1,))

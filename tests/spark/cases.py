@@ -1,0 +1,226 @@
+"""What is checked on every kind of session: run as a script, it does so on one that it is told of.
+
+python -m tests.spark.cases classic|connect
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import wex
+from wex import examples
+from wex.examples import market
+from wex.spark import create_view, recovered, windows
+
+TREND = examples.spec("trend")
+
+
+def session(kind: str) -> SparkSession:
+    """Return a small session; what it is made with is nobody else's."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder: Any = SparkSession.builder
+    builder = builder.remote("local[2]") if kind == "connect" else builder.master("local[2]")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "5",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.log.level": "OFF",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    found: SparkSession = builder.getOrCreate()
+    return found
+
+
+def rows(table: pa.Table) -> list[tuple[object, ...]]:
+    """Return windows to compare: sorted, the zone of times left out."""
+    plain = [
+        tuple(
+            each.replace(tzinfo=None)
+            if isinstance(each, datetime)
+            else str(each)
+            if isinstance(each, Decimal)
+            else each
+            for each in row.values()
+        )
+        for row in table.to_pylist()
+    ]
+    return sorted(plain, key=repr)
+
+
+def same(
+    spark: SparkSession, spec: wex.Spec, table: pa.Table, frame: DataFrame | None = None
+) -> int:
+    """Check that Spark finds what `find` finds, and return how many windows that are."""
+    given = spark.createDataFrame(table) if frame is None else frame
+    found = given.transform(windows(spec)).toArrow()
+    expected = wex.find(spec, table)
+    assert found.column_names == expected.column_names
+    assert rows(found) == rows(expected)
+    return int(expected.num_rows)
+
+
+# --- The cases
+
+
+def many_and_skewed_keys(spark: SparkSession) -> None:
+    table = market.trades(20_000, 40)
+    assert same(spark, TREND, table) > 100
+    one = market.trades(3_000, 1)
+    few = pa.concat_tables([one, table.slice(0, 50)])
+    shuffled = few.take(pa.array(np.random.default_rng(1).permutation(few.num_rows)))
+    assert same(spark, TREND, shuffled) > 50
+
+
+def adaptive_or_not(spark: SparkSession) -> None:
+    table = market.trades(2_000, 5)
+    for on in ("true", "false"):
+        spark.conf.set("spark.sql.adaptive.enabled", on)
+        same(spark, TREND, table)
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+def every_type(spark: SparkSession) -> None:
+    spec = wex.parse("""
+      stream s (k string, t timestamp, d date, n int, x real, m real, side enum('a', 'b'), ok bool, `end` int, v other)
+        partition by k order by t, d
+      let gap = t - t[-1]
+      window w match [n > 1 and ok]+ until [not ok or side = 'b'] or end
+        measure sum(n) as s, avg(m) as a, max(k) as top, first(d) as day, last(t) as at, collect(side) as sides,
+          first(v) as payload, max(gap) as longest, count_distinct(x) as different
+      window v match [`end` >= 0] any keep disjoint measure var(x) as spread, every(ok) as fine
+    """)
+    random = np.random.default_rng(3)
+    count = 400
+    start = datetime(2026, 1, 31, 10)
+    table = pa.table({
+        "extra": ["never looked at"] * count,
+        "k": [[None, "a", "b", "ü"][n] for n in random.integers(0, 4, count)],
+        "t": pa.array([start + timedelta(seconds=int(n)) for n in random.integers(0, 200, count)]),
+        "d": [date(2026, 1, 1) + timedelta(days=int(n)) for n in random.integers(0, 3, count)],
+        "n": pa.array(random.integers(0, 9, count), pa.int32()),
+        "x": [[None, 1.5, -0.0, 0.0, 2.5][n] for n in random.integers(0, 5, count)],
+        "m": [Decimal(int(n)).scaleb(-1) for n in random.integers(0, 99, count)],
+        "side": [["a", "b"][n] for n in random.integers(0, 2, count)],
+        "ok": random.random(count) < 0.7,
+        "end": pa.array(random.integers(-1, 2, count), pa.int16()),
+        "v": [{"p": int(n)} for n in range(count)],
+    })  # fmt: skip
+    # Rows that are equal but for `v` have no order of their own.
+    keys = ["k", "t", "d", "n", "x", "m", "side", "ok", "end"]
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for at, row in enumerate(table.select(keys).to_pylist()):
+        key = tuple(map(repr, row.values()))
+        if key not in seen:
+            kept.append(at)
+        seen.add(key)
+    assert same(spark, spec, table.take(pa.array(kept))) > 50
+
+
+def few_rows(spark: SparkSession) -> None:
+    table = market.trades(100, 2)
+    frame = spark.createDataFrame(table)
+    assert frame.where("price < 0").transform(windows(TREND)).toArrow().num_rows == 0
+    one_each = market.trades(30, 1000)
+    assert same(spark, wex.parse(str(TREND)), one_each) == 0
+    single = wex.parse(
+        "stream s (symbol string, ts timestamp, price real) partition by symbol order by ts window w match any"
+    )
+    assert same(spark, single, one_each) == 30
+
+
+def no_key(spark: SparkSession) -> None:
+    spec = wex.parse(
+        "stream s (ts timestamp, price real) order by ts window w match [price > price[-1]]{3,} keep longest"
+    )
+    assert same(spark, spec, market.trades(3_000, 1).drop_columns(["symbol"])) > 10
+
+
+def arguments(spark: SparkSession) -> None:
+    text = (
+        "stream s (symbol string, ts timestamp, price real) window w match [price > price[-1]]{2}"
+    )
+    table = market.trades(500, 3)
+    open_spec = wex.parse(text)
+    out = spark.createDataFrame(table).transform(windows(open_spec, "symbol", ["ts"])).toArrow()
+    assert rows(out) == rows(wex.find(open_spec, table, partition_by="symbol", order_by="ts"))
+
+
+def views(spark: SparkSession) -> None:
+    table = market.trades(2_000, 5)
+    spark.createDataFrame(table).createOrReplaceTempView("trades")
+    create_view(spark, "trends", TREND, "trades")
+    (row,) = spark.sql("SELECT count(*) AS n, max(mean) AS top FROM trends WHERE n > 3").collect()
+    expected = wex.find(TREND, table).to_pandas().query("n > 3")
+    assert (row["n"], row["top"]) == (len(expected), expected["mean"].max())
+
+
+def wrong(call: Callable[[], object], code: str) -> wex.WexError:
+    """Return the WexError that a call ends with, on this side or from a worker."""
+    try:
+        call()
+    except wex.WexError as error:
+        found: wex.WexError | None = error
+    except Exception as error:  # noqa: BLE001  (Spark's own, of many kinds)
+        found = recovered(error)
+        assert found is not None, error
+    else:
+        raise AssertionError("nothing was wrong")
+    assert found is not None
+    assert found.code == code, found
+    return found
+
+
+def mistakes_before_the_job(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(market.trades(10, 1))
+    no_order = wex.parse("stream s (price real) window w match any")
+    assert "order by" in str(wrong(lambda: windows(no_order), "no-order"))
+    renamed = frame.withColumnRenamed("price", "prise")
+    assert "prise" in str(wrong(lambda: renamed.transform(windows(TREND)), "missing-column"))
+    text = frame.withColumn("price", F.lit("text"))
+    assert "declare" in str(wrong(lambda: text.transform(windows(TREND)), "wrong-column-type"))
+
+
+def bad_rows(spark: SparkSession) -> None:
+    table = market.trades(100, 2)
+    frame = spark.createDataFrame(table)
+    for bad in ("CAST(NULL AS DOUBLE)", "CAST('NaN' AS DOUBLE)"):
+        spoilt = frame.withColumn(
+            "price", F.expr(f"CASE WHEN symbol = 'S001' THEN {bad} ELSE price END")
+        )
+        error = wrong(lambda frame=spoilt: frame.transform(windows(TREND)).toArrow(), "null")  # type: ignore[misc]
+        assert isinstance(error, wex.DataError)
+        assert (error.column, error.key, error.position) == ("price", ("S001",), 0)
+        skipping = wex.parse(str(TREND).replace("order by ts", "order by ts nulls skip"))
+        expected = wex.find(skipping, table.filter(pa.compute.equal(table["symbol"], "S000")))
+        assert rows(spoilt.transform(windows(skipping)).toArrow()) == rows(expected)
+
+
+CASES = [
+    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views,
+    mistakes_before_the_job, bad_rows,
+]  # fmt: skip
+
+
+def main(kind: str) -> None:
+    """Check all cases on a session of a kind."""
+    spark = session(kind)
+    for case in CASES:
+        case(spark)
+        print(case.__name__, "fine", flush=True)  # noqa: T201
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
