@@ -56,6 +56,7 @@ DATA_CODES = {
     "null": "NULL or NaN in a field that decides about windows",
     "null-order": "NULL or NaN in a column that orders the stream",
     "sub-microsecond": "a timestamp finer than microseconds",
+    "unsorted": "rows that do not come in the order in which they have to",
     "unreadable": "a file whose content does not fit its format or the fields",
     "timestamp-range": "a timestamp that 64 bits of microseconds cannot hold",
     "wrong-column-type": "a column whose type does not fit the field's",

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import wex
 from wex import examples
 from wex.examples import market
-from wex.spark import create_view, recovered, windows
+from wex.spark import create_view, recovered, register, windows
 
 TREND = examples.spec("trend")
 
@@ -166,6 +166,37 @@ def views(spark: SparkSession) -> None:
     assert (row["n"], row["top"]) == (len(expected), expected["mean"].max())
 
 
+def table_functions(spark: SparkSession) -> None:
+    table = market.trades(2_000, 5)
+    spark.createDataFrame(table).createOrReplaceTempView("trades")
+    register(spark, "trend", TREND)
+    expected = wex.find(TREND, table)
+    by_key = spark.sql("SELECT * FROM trend(TABLE(trades) PARTITION BY symbol ORDER BY ts)")
+    assert rows(by_key.toArrow()) == rows(expected)
+    fast = spark.sql("""
+      WITH found AS (
+        SELECT * FROM trend(TABLE(SELECT * FROM trades DISTRIBUTE BY symbol SORT BY symbol, ts))
+      )
+      SELECT found.* FROM found JOIN (SELECT DISTINCT symbol FROM trades) USING (symbol)
+    """)
+    assert rows(fast.toArrow()) == rows(expected)
+    lateral = spark.sql("""
+      SELECT s.symbol, t.n FROM (SELECT DISTINCT symbol FROM trades) s,
+        LATERAL (SELECT count(*) AS n FROM trend(TABLE(trades) PARTITION BY symbol ORDER BY ts) w
+                 WHERE w.symbol = s.symbol) t
+    """)
+    counts = expected.group_by("symbol").aggregate([("n", "count")])
+    assert {row["symbol"]: row["n"] for row in lateral.collect() if row["n"]} == dict(
+        zip(counts["symbol"].to_pylist(), counts["n_count"].to_pylist(), strict=True)
+    )
+    # Without either, rows come as they lie in the partitions: out of order is an error.
+    wrong(lambda: spark.sql("SELECT * FROM trend(TABLE(trades))").toArrow(), "unsorted")
+    other = wex.parse(
+        "stream s (t int, v other) order by t window w match any measure first(v) as f"
+    )
+    wrong(lambda: register(spark, "other", other), "no-type")
+
+
 def wrong(call: Callable[[], object], code: str) -> wex.WexError:
     """Return the WexError that a call ends with, on this side or from a worker."""
     try:
@@ -208,7 +239,7 @@ def bad_rows(spark: SparkSession) -> None:
 
 
 CASES = [
-    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views,
+    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions,
     mistakes_before_the_job, bad_rows,
 ]  # fmt: skip
 

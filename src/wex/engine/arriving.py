@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from wex.engine.arrays import spans
 from wex.engine.batch import Batch
-from wex.engine.columns import changes, conform, in_order, shown, sort, sort_keys
+from wex.engine.columns import changes, conform, in_order, in_stream_order, shown, sort, sort_keys
 from wex.engine.data_errors import enum_error, null_error
 from wex.engine.zones import check_zones
 from wex.errors import DataError
@@ -30,7 +30,14 @@ if TYPE_CHECKING:
 class Arriving:
     """The rows of a batch, sorted by stream; `schema` is what the batches before had."""
 
-    def __init__(self, engine: Engine, data: Data, schema: pa.Schema | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        data: Data,
+        schema: pa.Schema | None = None,
+        *,
+        sorted_rows: bool = False,
+    ) -> None:
         self.stream = engine.stream
         fields, self._fields, self._tail = engine.fields, engine.fields, engine.tail
         table = conform(data, fields, self.stream.partition_by)
@@ -40,7 +47,14 @@ class Arriving:
         self._missing = [name for name in fields if name in engine.guarded]
         if self.stream.skip_nulls:
             table = _without(table, self._missing)
-        self.table = sort(table, self.stream.partition_by, self.stream.order_by, fields)
+        by = self.stream.partition_by, self.stream.order_by
+        if sorted_rows and not in_stream_order(table, *by):
+            raise DataError(
+                "unsorted",
+                "the rows do not come sorted by key, then by the order columns",
+                "say PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE and SORT BY",
+            )
+        self.table = sort(table, *by, fields)
 
     @cached_property
     def starts(self) -> Ints:

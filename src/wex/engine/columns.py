@@ -314,6 +314,13 @@ def _without_gaps(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
 _SOMETHING: dict[str, object] = {"string": "", "bool": False}
 
 
+def in_stream_order(table: pa.Table, partition_by: Sequence[str], order_by: Sequence[str]) -> bool:
+    """Tell whether rows come sorted by key, then by the order columns; ties may be in any order."""
+    names = (*partition_by, *order_by)
+    columns = [column for name in names for column in _without_gaps(table.column(name))]
+    return not columns or is_sorted(columns)
+
+
 def is_sorted(columns: Sequence[pa.ChunkedArray]) -> bool:
     """Tell whether rows are in the order of some columns."""
     rows = len(columns[0])

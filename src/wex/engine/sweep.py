@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Sweep:
     """Finds windows in pieces of a table that is sorted by key, then by the order columns."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, sorted_rows: bool = False) -> None:
+        """Take pieces as they are, with `sorted_rows`: rows out of order are an error, then."""
+        self._engine, self._sorted = engine, sorted_rows
         self._open: State | None = None  # of the stream that may go on
         self._key: pa.Table | None = None
         self._schema: pa.Schema | None = None
@@ -36,7 +37,7 @@ class Sweep:
     def feed(self, data: Data) -> pa.Table:
         """Return the windows of a piece; those that the end of its last stream decides come later."""
         engine = self._engine
-        arriving = Arriving(engine, data, self._schema)
+        arriving = Arriving(engine, data, self._schema, sorted_rows=self._sorted)
         count = len(arriving.starts)
         if not count:
             return self._nothing(arriving)

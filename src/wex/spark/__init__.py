@@ -5,5 +5,6 @@ Works on classic sessions and on Spark Connect, and sets nothing in a session th
 
 from wex.spark.batch import create_view, windows
 from wex.spark.errors import recovered
+from wex.spark.sql import register
 
-__all__ = ["create_view", "recovered", "windows"]
+__all__ = ["create_view", "recovered", "register", "windows"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import NullType, StructField, StructType, TimestampType
 
 from wex.engine.columns import arrow_type
 from wex.errors import WexError
@@ -31,10 +31,21 @@ def arrow_schema(schema: StructType, engine: Engine) -> pa.Schema:
     )
 
 
-def declared_schema(engine: Engine) -> StructType:
-    """Return the schema that a stream line declares, for files that have none."""
+def to_arrow(schema: StructType) -> pa.Schema:
+    """Return a Spark schema as an Arrow one."""
+    return pa.schema([(each.name, to_arrow_type(each.dataType, timezone="UTC")) for each in schema])
+
+
+def declared_schema(engine: Engine, *, others: bool = False) -> StructType:
+    """Return the schema that a stream line declares, for files that have none.
+
+    With `others`, fields of type other stand in it as nothing in particular.
+    """
     fields = []
     for name, type_ in engine.stream.fields:
+        if type_ == OTHER and others:
+            fields.append(StructField(name, NullType()))
+            continue
         if type_ == OTHER:
             message = f"`{name}` is declared as other, and this format has no types"
             raise WexError("no-type", message, "read Parquet, or leave the field out")

@@ -54,3 +54,34 @@ def _put_together(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.T
             waiting, size = [], 0
     if size:
         yield pa.Table.from_batches(waiting)
+
+
+class Pieces:
+    """The windows in batches that arrive one by one, for a table function with a fixed schema."""
+
+    def __init__(self, plan: bytes, rows: int, schema: pa.Schema) -> None:
+        self._sweep, self._rows, self._schema = (
+            Sweep(engine_in(plan), sorted_rows=True),
+            rows,
+            schema,
+        )
+        self._waiting: list[pa.RecordBatch] = []
+
+    def feed(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+        """Yield the windows that a batch brings, if enough rows have come together."""
+        self._waiting.append(batch)
+        if sum(each.num_rows for each in self._waiting) >= self._rows:
+            yield self._found()
+
+    def _found(self) -> pa.Table:
+        table = pa.Table.from_batches(self._waiting)
+        self._waiting = []
+        return self._sweep.feed(table).cast(self._schema)
+
+    def close(self) -> Iterator[pa.Table]:
+        """Yield the windows of the rows that wait, and those that the end decides."""
+        if self._waiting:
+            yield self._found()
+        last = self._sweep.close()
+        if last is not None:
+            yield last.cast(self._schema)
