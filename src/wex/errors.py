@@ -46,6 +46,7 @@ class StateError(WexError):
 # Every code a DataError can have, and what it means. Codes are stable: tools may rely on them.
 DATA_CODES = {
     "arithmetic": "arithmetic without a result: beyond 64 bits, or not a number",
+    "arrow": "data that Arrow cannot work with: too large, or of a type that it cannot sort",
     "assumption": "a stream that is not as `assume` promises",
     "column-twice": "two columns of one name",
     "enum-value": "a value that the enum does not list",

@@ -29,6 +29,7 @@ class Limits:
     letters: int = 4_096  # combinations of predicates in one window: 12 that are independent
     states: int = 250_000  # of one automaton
     work: int = 2_000_000  # steps of building one automaton: seconds
+    windows: int = 500_000_000  # found in one batch: 16 bytes each, before anything is measured
     subsets: int = 16_384  # that a formula tries for each set, when it is evaluated directly
 
 

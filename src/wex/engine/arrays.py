@@ -31,6 +31,11 @@ def nothing(type_: pa.DataType) -> pa.Array:
     return pa.nulls(0, type_)
 
 
+def no_rows(schema: pa.Schema) -> pa.Table:
+    """Return a table without rows."""
+    return pa.table({field.name: nothing(field.type) for field in schema})
+
+
 def joined(arrays: list[pa.Array]) -> pa.Array:
     """Return several Arrow arrays of one type as one."""
     filled = [array for array in arrays if len(array)] or arrays[-1:]

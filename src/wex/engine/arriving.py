@@ -11,7 +11,16 @@ import pyarrow.compute as pc
 
 from wex.engine.arrays import spans
 from wex.engine.batch import Batch
-from wex.engine.columns import changes, conform, in_order, in_stream_order, shown, sort, sort_keys
+from wex.engine.columns import (
+    changes,
+    conform,
+    in_order,
+    in_stream_order,
+    no_null_order,
+    shown,
+    sort,
+    sort_keys,
+)
 from wex.engine.data_errors import enum_error, null_error
 from wex.engine.zones import check_zones
 from wex.errors import DataError
@@ -44,6 +53,7 @@ class Arriving:
         if schema is not None:
             table = _as_before(table, schema)
         check_zones(self.stream.moments, table)
+        no_null_order(table, self.stream.order_by, self.stream.partition_by)
         self._missing = [name for name in fields if name in engine.guarded]
         if self.stream.skip_nulls:
             table = _without(table, self._missing)

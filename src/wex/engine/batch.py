@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.arrays import whole
+from wex.engine.arrays import spans, whole
 from wex.engine.columns import shown
 from wex.engine.data_errors import null_error
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
@@ -140,9 +140,10 @@ class Batch:
 
     def heads(self, length: int) -> tuple[Batch, Ints]:
         """Return the first events of all streams that begin here, and which rows they are."""
-        rows = self.before_position(length)
         young = self.position < length
-        sizes = np.minimum(self.end - self.first, length)[young]
+        first = self.first[young]
+        sizes = np.minimum(self.end[young] - first, length)
+        rows = spans(first, first + sizes)
         begin = np.cumsum(sizes) - sizes
         taken = self.table.take(pa.array(rows))
         nothing = np.zeros(len(sizes), dtype=np.int64)

@@ -101,6 +101,9 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     """Return a column with the Arrow type that stands for a type."""
     given = column.type
     if type_ == OTHER:
+        if pa.types.is_dictionary(given) and given.index_type != pa.int32():
+            # Small indices run out when batches with different values are joined.
+            return column.cast(pa.dictionary(pa.int32(), given.value_type, given.ordered))
         return column
     if pa.types.is_null(given):
         return column if type_ == TIMESTAMP else column.cast(arrow_type(type_))
@@ -249,7 +252,7 @@ def sort(
     fields: Mapping[str, Type],
 ) -> pa.Table:
     """Return the rows stream by stream, each in its order; without an order, rows keep theirs."""
-    _no_null_order(table, order_by, partition_by)
+    no_null_order(table, order_by, partition_by)
     columns = sort_keys(table, partition_by, order_by, fields)
     if not columns or is_sorted(columns):
         return table
@@ -385,7 +388,8 @@ def _sign(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(~negative)])
 
 
-def _no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]) -> None:
+def no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]) -> None:
+    """Raise a DataError if a row has no place in its stream."""
     for name in order_by:
         column = table.column(name)
         bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))

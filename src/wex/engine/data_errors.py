@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
 from wex.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Key = tuple[object, ...]
 
@@ -46,3 +54,14 @@ def assumption_error(assumes: tuple[str, ...], key: Key, position: int) -> DataE
         key=key,
         position=position,
     )
+
+
+@contextmanager
+def arrow_errors() -> Iterator[None]:
+    """Tell as a DataError what Arrow cannot do with the data."""
+    try:
+        yield
+    except (pa.ArrowException, NotImplementedError) as error:
+        message = f"Arrow cannot work with this data: {str(error).splitlines()[0]}"
+        hint = "convert the column, or feed fewer rows at a time"
+        raise DataError("arrow", message, hint) from error

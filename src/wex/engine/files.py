@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.arrays import no_rows
 from wex.engine.columns import arrow_type
 from wex.errors import DataError, WexError
 from wex.spec.suggest import did_you_mean
@@ -74,7 +76,10 @@ def reading(path: Path, fields: Mapping[str, Type], given: str | None = None) ->
             pass
         yield _READERS[kind](path, fields)
     except OSError as error:
-        raise _no_file(path, error, "give the path of a readable file") from error
+        if error.errno:
+            raise _no_file(path, error, "give the path of a readable file") from error
+        message = f"{path}: {str(error).splitlines()[0]}"
+        raise DataError("unreadable", message, f"is this whole, and {kind}?") from error
     except pa.ArrowInvalid as error:
         hint = f"is this {kind}, and do its values fit the types of the stream line?"
         message = f"{path}: {str(error).splitlines()[0]}"
@@ -90,12 +95,12 @@ def _read_parquet(path: Path, fields: Mapping[str, Type]) -> Source:
     from pyarrow import parquet  # noqa: PLC0415
 
     file = parquet.ParquetFile(path)
-    there = [name for name in file.schema_arrow.names if name in fields]
+    there = [name for name in fields if name in file.schema_arrow.names]
 
     def batches() -> Iterator[pa.Table]:
-        yield file.schema_arrow.empty_table().select(there)
+        yield _head(file.schema_arrow, fields)
         for batch in file.iter_batches(BATCH, columns=there):
-            yield pa.Table.from_batches([batch])
+            yield pa.Table.from_batches([batch]).select(there)
 
     return Source(batches(), file.metadata.num_rows)
 
@@ -105,11 +110,22 @@ def _read_csv(path: Path, fields: Mapping[str, Type]) -> Source:
 
     read = csv.ReadOptions(block_size=TEXT_BLOCK)
     with csv.open_csv(path, read_options=read) as reader:
+        head = _head(reader.schema, fields)
         there = [name for name in reader.schema.names if name in fields]
     types = {name: arrow_type(fields[name]) for name in there if fields[name] != OTHER}
     convert = csv.ConvertOptions(column_types=types, include_columns=there)
     reader = csv.open_csv(path, read_options=read, convert_options=convert)
-    return Source(_tables(reader), None)
+    whole = _tables(reader)
+    return Source(chain([head], whole) if len(there) < len(fields) else whole, None)
+
+
+def _head(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Table:
+    """Return the columns that are wanted, without rows; all, if some are not there.
+
+    Then what is missing is told beside what there is.
+    """
+    empty = no_rows(schema)
+    return empty.select(list(fields)) if set(fields) <= set(schema.names) else empty
 
 
 def _read_json(path: Path, fields: Mapping[str, Type]) -> Source:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from wex.engine.arguments import with_arguments
+from wex.engine.data_errors import arrow_errors
 from wex.engine.files import read_table, reading
 from wex.engine.reference.find import find_by_definition
 from wex.errors import DataError
@@ -42,9 +43,10 @@ def find(
     from wex.engine.running import engine_of  # noqa: PLC0415
 
     engine = engine_of(filled)
-    arriving = Arriving(engine, data)
-    prior = engine.fresh(len(arriving.starts))
-    return engine.run(arriving.batch(prior), prior, last=True)[0]
+    with arrow_errors():
+        arriving = Arriving(engine, data)
+        prior = engine.fresh(len(arriving.starts))
+        return engine.run(arriving.batch(prior), prior, last=True)[0]
 
 
 def _has_formulas(spec: tree.Spec) -> bool:
@@ -60,17 +62,22 @@ def find_in_file(
     """Return the windows of a spec in a file, and how many events it has.
 
     The file is read batch by batch, and may be larger than the memory, if its events come in the
-    order of their streams. If they do not, it is read whole, and sorted.
+    order of their streams. If they do not, or if something is wrong that may be so because they do
+    not, it is read whole, and sorted.
     """
     fields = meaning(spec).fields
     if not _has_formulas(spec):
         try:
             return _find_in_batches(spec, path, fields, given, progress or _silent)
         except DataError as error:
-            if error.code != "late":
+            if error.code not in OUT_OF_ORDER:
                 raise
     table = read_table(path, fields, given)
     return find(spec, table), table.num_rows
+
+
+# What may be wrong with a batch only because events that belong before others are still to come.
+OUT_OF_ORDER = ("late", "assumption", "arithmetic")
 
 
 def _silent(_read: int, _found: int, _rows: int | None) -> None:

@@ -98,6 +98,7 @@ class Machine:
             lent = lend(streams, room, last=last, lists=lists, states=states, block=BLOCK)
             if kernel(codes, clock, self.tables, self.clauses, streams, lent, last):
                 return result(lent, last=last, mixed=True)
+            limits.require("windows", 2 * room, "the windows of one batch")
             room *= 4
 
 

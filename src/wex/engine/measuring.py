@@ -75,7 +75,12 @@ class Measuring:
         return Measured(self, rows, lifted, spoilt, why)
 
     def results(
-        self, parts: Sequence[Parts], spoilt: Sequence[Bools | None], why: Sequence[str], fail: Fail
+        self,
+        size: int,
+        parts: Sequence[Parts],
+        spoilt: Sequence[Bools | None],
+        why: Sequence[str],
+        fail: Fail,
     ) -> dict[str, Result]:
         """Return each measure by name; a window that has no result is a failure."""
         found = {}
@@ -89,7 +94,7 @@ class Measuring:
                 if value.bad is not None and value.bad.any():
                     raise fail(int(np.argmax(value.bad)), value.why, measure.name)
                 values.append(value)
-            found[measure.name] = _calculated(measure, values, fail)
+            found[measure.name] = _calculated(measure, values, size, fail)
         return found
 
     def kept(self, results: dict[str, Result], size: int, fail: Fail) -> Bools | None:
@@ -118,7 +123,8 @@ class Measured:
     def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
         """Return the measures of windows."""
         parts = [each.fold(windows) for each in self.lifted]
-        return self.measuring.results(parts, self._spoilt(windows), self.why, fail)
+        spoilt = self._spoilt(windows)
+        return self.measuring.results(len(windows.low), parts, spoilt, self.why, fail)
 
     def keep(self, held: Ranges) -> dict[str, pa.Array]:
         """Return what is kept of ranges of panes, each a new pane."""
@@ -134,16 +140,17 @@ class Measured:
         return [None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.spoilt]
 
 
-def _calculated(measure: Measure, values: list[Result], fail: Fail) -> Result:
+def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -> Result:
     """Return the arithmetic of a measure on its aggregates."""
     if isinstance(measure.value, Field):
         return values[int(measure.value.name[1:])]
-    rows = _Results({f"#{at}": value for at, value in enumerate(values)}, 0)
+    rows = _Results({f"#{at}": value for at, value in enumerate(values)}, size)
     faults = Faults()
     found = np.asarray(compile_term(measure.value)(rows, 0, faults))
     if faults.bad is not None:
-        raise fail(int(np.argmax(faults.bad)), f"a value {faults.why}", measure.name)
-    size = len(values[0].values) if values else 0
+        bad = np.broadcast_to(faults.bad, (size,))
+        if size:
+            raise fail(int(np.argmax(bad)), f"a value {faults.why}", measure.name)
     return Result(np.broadcast_to(found, (size,)), all_known(measure.value, rows))
 
 

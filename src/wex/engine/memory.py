@@ -8,6 +8,7 @@ costs what it touches, times a logarithm, and not what is remembered in all.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -88,8 +89,9 @@ class Memory:
                 self._row = np.concatenate([self._row, more])
         self._layers.append((state, known))
         self._settle(len(self._layers) - 1)
-        while len(self._layers) > 1 and self._layers[-1][0].size * 2 > self._layers[-2][0].size:
-            self._join_last()
+        with suppress(pa.ArrowException):  # too large for one array, say: then they stay apart
+            while len(self._layers) > 1 and self._layers[-1][0].size * 2 > self._layers[-2][0].size:
+                self._join_last()
 
     def _settle(self, layer: int) -> None:
         numbers = self._layers[layer][1]
@@ -98,13 +100,12 @@ class Memory:
 
     def _join_last(self) -> None:
         """Join the last two layers; of the older one only what is not overwritten."""
-        young, young_numbers = self._layers.pop()
-        old, old_numbers = self._layers.pop()
-        left = np.flatnonzero(self._layer[old_numbers] == len(self._layers))
+        (old, old_numbers), (young, young_numbers) = self._layers[-2:]
+        left = np.flatnonzero(self._layer[old_numbers] == len(self._layers) - 2)
         if len(left):
-            young = joined([old.take(left), young])
+            young = joined([old.take(left), young])  # may fail, before anything is changed
             young_numbers = np.concatenate([old_numbers[left], young_numbers])
-        self._layers.append((young, young_numbers))
+        self._layers[-2:] = [(young, young_numbers)]
         self._settle(len(self._layers) - 1)
 
     def everything(self) -> State | None:

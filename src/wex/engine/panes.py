@@ -117,9 +117,26 @@ class Ranges:
 
     @cached_property
     def _some(self) -> Ranges:
-        if self.filled is None:
-            return self
-        return Ranges(self.low[self.filled], self.high[self.filled])
+        """Return the ranges that have items, those with one end by their beginnings."""
+        low, high = self.low, self.high
+        if self.filled is not None:
+            low, high = low[self.filled], high[self.filled]
+        if self._order is not None:
+            low, high = low[self._order], high[self._order]
+        return self if low is self.low else Ranges(low, high)
+
+    @cached_property
+    def _order(self) -> Ints | None:
+        """Return the order of the ranges that have items; None: as they are.
+
+        Panes without items make ends equal that were not, so that beginnings may go back and forth.
+        """
+        low, high = self.low, self.high
+        if self.filled is not None:
+            low, high = low[self.filled], high[self.filled]
+        if not ((high[1:] == high[:-1]) & (low[1:] < low[:-1])).any():
+            return None
+        return np.lexsort((low, high))
 
     @cached_property
     def work(self) -> tuple[Ints, Ints, int]:
@@ -143,10 +160,14 @@ class Ranges:
     @property
     def scans(self) -> bool:
         """Tell whether no range is empty and all are cheap to scan."""
-        return self.filled is None and self.scannable == len(self.low)
+        in_order = self.filled is None and self._order is None
+        return in_order and self.scannable == len(self.low)
 
     def put(self, found: NDArray[Any], empty: float = 0) -> NDArray[Any]:
         """Return an array for all ranges, from one for those that have items."""
+        if self._order is not None:
+            sorted_, found = found, np.empty_like(found)
+            found[self._order] = sorted_
         if self.filled is None:
             return found
         whole = np.full(len(self.low), empty, dtype=found.dtype)

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.arguments import with_arguments
+from wex.engine.arrays import no_rows
 from wex.engine.arriving import Arriving
 from wex.engine.batch import Batch
 from wex.engine.columns import arrow_type, sort_indices, sort_keys
+from wex.engine.data_errors import arrow_errors
 from wex.engine.memory import Memory
 from wex.engine.running import Engine, engine_of
 from wex.engine.state import from_bytes, to_bytes
@@ -55,18 +57,20 @@ class Processor:
         The batch is sorted. An event that sorts before one that its stream has had already is a
         DataError; then, as after any other error, it is as if the batch had never been fed.
         """
-        arriving = Arriving(self._engine, data, self._schema)
-        prior = self._memory.recall(arriving.keys, self._engine.fresh)
-        batch = arriving.batch(prior)
-        table, after = self._engine.run(batch, prior, last=False)
+        with arrow_errors():
+            arriving = Arriving(self._engine, data, self._schema)
+            prior = self._memory.recall(arriving.keys, self._engine.fresh)
+            batch = arriving.batch(prior)
+            table, after = self._engine.run(batch, prior, last=False)
         if after is not None and after.size:
             self._memory.store(arriving.keys, after)
-            self._schema = batch.table.schema
+        self._schema = batch.table.schema
         return table
 
     def close(self) -> pa.Table:
         """Return the windows that are reported because the data ends, and forget all streams."""
-        table, _ = self._engine.run(*ended(self._engine, self._everything()), last=True)
+        ending = ended(self._engine, self._everything(), self._schema)
+        table, _ = self._engine.run(*ending, last=True)
         self._forget()
         return table
 
@@ -94,7 +98,7 @@ class Processor:
     def _resume(self, state: State) -> None:
         if state.size:
             self._schema = state.lists["tail"].schema
-            self._memory.store(state.streams, state)
+            self._memory.store(state.keys(self._engine.stream.partition_by), state)
 
 
 def _no_rows(engine: Engine) -> pa.Table:
@@ -103,14 +107,14 @@ def _no_rows(engine: Engine) -> pa.Table:
     ).empty_table()
 
 
-def ended(engine: Engine, state: State) -> tuple[Batch, State]:
+def ended(engine: Engine, state: State, schema: pa.Schema | None = None) -> tuple[Batch, State]:
     """Return a batch without events that ends all streams, sorted by key, and their states."""
     keys = engine.stream.partition_by
     if keys and state.size:
-        state = state.take(sort_indices(sort_keys(state.streams, keys, (), engine.fields)))
+        state = state.take(sort_indices(sort_keys(state.keys(keys), keys, (), engine.fields)))
     tails = state.lists["tail"]
     if not tails.num_columns:
-        tails = _no_rows(engine)
+        tails = _no_rows(engine) if schema is None else no_rows(schema)
     counts = state.counts("tail")
     ends = np.cumsum(counts)
     batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.numbers("position"))

@@ -31,8 +31,8 @@ def _measure_type(name: str, measures: list[Measure], schema: pa.Schema) -> pa.D
     read = [schema.field(source).type for each in measures for source in each.sources()]
     item = type_.item or type_
     if item == OTHER:
-        if len(set(read)) > 1:
-            shown = ", ".join(map(str, dict.fromkeys(read)))
+        if any(each != read[0] for each in read):
+            shown = ", ".join(dict.fromkeys(map(str, read)))
             raise DataError(
                 "wrong-column-type",
                 f"several windows share this measure over columns of different types: {shown}",

@@ -34,7 +34,7 @@ from wex.engine.measuring import Measuring
 from wex.engine.panes import Panes, Ranges
 from wex.engine.promised import Promised
 from wex.engine.results import measure_types, stored_as
-from wex.engine.state import COUNT, State
+from wex.engine.state import COUNT, KEY, State
 from wex.spec.types import REAL
 from wex.theory.terms import offsets
 from wex.windows.planning import plan_of
@@ -89,7 +89,9 @@ class Engine:
         none = pa.array(np.full(count, -1, dtype=np.int64))
         numbers |= {f"last.{at}": none for at in range(len(self.windows))}
         named = (
-            {} if keys is None else {name: keys.column(name) for name in self.stream.partition_by}
+            {}
+            if keys is None
+            else {KEY + name: keys.column(name) for name in self.stream.partition_by}
         )
         lists = ["tail", *(f"held.{at}" for at in range(len(self.windows)))]
         return State(pa.table({**named, **numbers}), {name: pa.table({}) for name in lists})
@@ -234,7 +236,7 @@ class Running:
         self.panes = Panes(batch, self.counts)
         self.measured = (
             window.measuring.lift(rows, self.panes, self.carried)
-            if window.measuring.folds
+            if window.measuring.measures
             else None
         )
         self.clock = self._clock()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MAGIC = b"WEXSTATE"
 VERSION = 1
 CHECKSUM = 32
+KEY = "key."  # before the names of key columns
 COUNT = "#"  # the column that counts the rows of a list is named for the list
 
 
@@ -46,6 +47,11 @@ class State:
         """Return a column of whole numbers."""
         found: Ints = self.streams.column(name).to_numpy()
         return found
+
+    def keys(self, names: Sequence[str]) -> pa.Table:
+        """Return the keys of the streams."""
+        numbers = {"#": self.streams.column("position")}  # a row for a stream without a key
+        return pa.table({**numbers, **{name: self.streams.column(KEY + name) for name in names}})
 
     def counts(self, name: str) -> Ints:
         """Return how many rows of a list each stream has."""

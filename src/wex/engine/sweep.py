@@ -43,7 +43,7 @@ class Sweep:
             return self._nothing(arriving)
         self._schema = arriving.table.schema
         self.events += arriving.table.num_rows
-        keys = arriving.keys.drop_columns(["#"])
+        keys = arriving.keys.select(engine.stream.partition_by)
         before = []
         if self._open is not None and not self._goes_on(keys):
             before.append(self._end())

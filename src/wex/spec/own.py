@@ -95,7 +95,11 @@ class aggregate:  # noqa: N801  (a decorator)
 
     def __call__(self, class_: Class) -> Class:
         """Register the class, and return it as it is."""
-        made = class_()
+        try:
+            made = class_()
+        except TypeError as error:
+            message = f"the aggregate `{self.name}` cannot be made: {error}"
+            raise WexError("aggregate-class", message, "its class takes no arguments") from error
         missing = [
             each
             for each in ("zero", "add", "merge", "result")

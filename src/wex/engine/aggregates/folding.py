@@ -105,21 +105,25 @@ class Spread(Fold):
 
     def types_of(self, rows: Whole) -> dict[str, pa.DataType]:
         floats = dict.fromkeys(("n", "mean", "square"), pa.float64())
-        return {**floats, "infinite": pa.int64()}
+        return {**floats, "base": pa.int64(), "infinite": pa.int64()}
 
     def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
-        values = self.numbers(rows).astype(np.float64)
-        given.spoil(np.isnan(values), NAN)
-        infinite = np.isinf(values)
-        values = np.where(infinite, 0.0, values)
+        values = self.numbers(rows)
+        if self.types[0] == REAL:
+            floats, bases = values.astype(np.float64), np.zeros(rows.size, dtype=np.int64)
+        else:
+            floats, bases = np.zeros(rows.size), values.astype(np.int64)
+        given.spoil(np.isnan(floats), NAN)
+        infinite = np.isinf(floats)
+        floats = np.where(infinite, 0.0, floats)
         if given.present is not None:
             infinite &= given.present
         n = as_numpy(carried["n"])
         sizes = sizes_of(panes, given.present, n > 0)
         ones, zeros = np.ones(rows.size), np.zeros(rows.size)
+        own = {"n": ones, "base": bases, "mean": floats, "square": zeros}
         columns = [
-            dense_items(panes, own, as_numpy(carried[name]), sizes)
-            for name, own in (("n", ones), ("mean", values), ("square", zeros))
+            dense_items(panes, each, as_numpy(carried[name]), sizes) for name, each in own.items()
         ]
         sums = running_sums(panes, infinite, carried["infinite"])
         return _SpreadFolded(items_of(panes, sizes), columns, sums)
@@ -142,7 +146,7 @@ class _SpreadFolded(Lifted):
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
         found = folds.fold_spread(*ranges.work, *self._columns)
-        names = ("n", "mean", "square")
+        names = ("n", "base", "mean", "square")
         parts = {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
         infinite = self._infinite[windows.high] - self._infinite[windows.low]
         return {**parts, "infinite": pa.array(infinite)}

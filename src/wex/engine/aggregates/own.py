@@ -86,11 +86,14 @@ class Own(Fold):
         own = own_aggregate(self.aggregate.name)
         if hasattr(own, "dump"):
             written = guarded(self.aggregate.name, own.dump, state)
-            assert isinstance(written, bytes)
+            if not isinstance(written, bytes):
+                name, kind = self.aggregate.name, type(written).__name__
+                message = f"dump() of the aggregate `{name}` gave a {kind}"
+                raise WexError("aggregate-failed", message, "it has to give bytes")
             return written
         try:
             return json.dumps(_tagged(state)).encode()
-        except TypeError as error:
+        except (TypeError, ValueError, RecursionError) as error:
             name = self.aggregate.name
             message = f"the aggregate `{name}` has a state that cannot be kept: {error}"
             hint = "use numbers, texts, lists, tuples and dicts, or give it dump() and load()"
@@ -104,16 +107,17 @@ class Own(Fold):
 
 
 def _tagged(state: object) -> object:
-    match state:
-        case None | bool() | int() | float() | str():
-            return state
-        case list():
-            return [_tagged(each) for each in state]
-        case tuple():
-            return {"t": [_tagged(each) for each in state]}
-        case dict():
-            return {"d": [[_tagged(key), _tagged(value)] for key, value in state.items()]}
-    raise TypeError(f"a {type(state).__name__}")
+    # By the exact type: what is derived from these would come back as something else.
+    kind = type(state)
+    if state is None or kind in (bool, int, float, str):
+        return state
+    if kind is list:
+        return [_tagged(each) for each in state]  # type: ignore[attr-defined]
+    if kind is tuple:
+        return {"t": [_tagged(each) for each in state]}  # type: ignore[attr-defined]
+    if kind is dict:
+        return {"d": [[_tagged(key), _tagged(value)] for key, value in state.items()]}  # type: ignore[attr-defined]
+    raise TypeError(f"a {kind.__name__}")
 
 
 def _untagged(state: object) -> object:

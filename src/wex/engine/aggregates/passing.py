@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,7 +142,8 @@ class _Different(_Collected):
     def __init__(self, items: Items, column: pa.Array) -> None:
         super().__init__(items, column)
         if pa.types.is_floating(column.type):
-            column = pc.add(column, 0.0)  # -0.0 is 0.0
+            # -0.0 is 0.0, and all NaN are one
+            column = pc.if_else(pc.is_nan(column), math.nan, pc.add(column, 0.0))
         encoded = column.dictionary_encode()
         self._codes = as_numpy(encoded.indices).astype(np.int64)
         self._different = len(encoded.dictionary)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.kernels.compiled import compiled
+from wex.engine.kernels.compiled import compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -229,36 +229,55 @@ def fold_best(low: Ints, high: Ints, scan: int, keys: NDArray[np.generic], sign:
     return out
 
 
+@inlined
+def distance(one: int, two: int) -> float:
+    """Return how far two whole numbers are apart, exactly unless 64 bits do not hold it."""
+    apart = one - two
+    wrapped = ((one ^ two) & (one ^ apart)) < 0
+    return np.float64(one) - np.float64(two) if wrapped else np.float64(apart)
+
+
 @compiled
 def fold_spread(
-    low: Ints, high: Ints, scan: int, counts: Floats, means: Floats, squares: Floats
-) -> tuple[Floats, Floats, Floats]:
+    low: Ints,
+    high: Ints,
+    scan: int,
+    counts: Floats,
+    bases: Ints,
+    means: Floats,
+    squares: Floats,
+) -> tuple[Floats, Ints, Floats, Floats]:
     """Return of each range count, mean, and sum of the squared distances from the mean.
 
-    Parts are merged by the formula of Chan, Golub and LeVeque: no large squares are subtracted.
+    A mean is a whole number, its base, and a float beside it: large whole numbers that lie close
+    together stay apart. Parts are merged by the formula of Chan, Golub and LeVeque: no large
+    squares are subtracted.
     """
     out_count = np.empty(len(low), dtype=np.float64)
+    out_base = np.empty(len(low), dtype=np.int64)
     out_mean = np.empty(len(low), dtype=np.float64)
     out_square = np.empty(len(low), dtype=np.float64)
     count = mean = square = 0.0
-    item = 0
+    base = item = 0
     for q in range(scan - 1, -1, -1):
         if q + 1 == scan or high[q] != high[q + 1]:
             item = high[q] - 1
-            count, mean, square = counts[item], means[item], squares[item]
+            count, base, mean, square = counts[item], bases[item], means[item], squares[item]
         while item > low[q]:
             item -= 1
-            more, apart = counts[item], means[item] - mean
+            more, apart = counts[item], distance(bases[item], base) + (means[item] - mean)
             whole = count + more
             square += squares[item] + apart * apart * (count * more / whole)
             mean += apart * (more / whole)
             count = whole
         out_count[q] = count
+        out_base[q] = base
         out_mean[q] = mean
         out_square[q] = square
     if scan == len(low):
-        return out_count, out_mean, out_square
-    node_count, node_mean, node_square = counts.copy(), means.copy(), squares.copy()
+        return out_count, out_base, out_mean, out_square
+    node_count, node_base = counts.copy(), bases.copy()
+    node_mean, node_square = means.copy(), squares.copy()
     after = np.arange(1, len(counts) + 1)
     path = np.empty(len(counts) + 1, dtype=np.int64)
     for q in range(scan, len(low)):
@@ -269,22 +288,28 @@ def fold_spread(
             depth += 1
             node = after[node]
         node = path[depth - 1]
-        count, mean, square = node_count[node], node_mean[node], node_square[node]
+        count, base = node_count[node], node_base[node]
+        mean, square = node_mean[node], node_square[node]
         for at in range(depth - 2, -1, -1):
             node = path[at]
-            more, apart = node_count[node], node_mean[node] - mean
+            more, apart = (
+                node_count[node],
+                distance(node_base[node], base) + (node_mean[node] - mean),
+            )
             whole = count + more
             square += node_square[node] + apart * apart * (count * more / whole)
             mean += apart * (more / whole)
             count = whole
             node_count[node] = count
+            node_base[node] = base
             node_mean[node] = mean
             node_square[node] = square
             after[node] = high[q]
         out_count[q] = count
+        out_base[q] = base
         out_mean[q] = mean
         out_square[q] = square
-    return out_count, out_mean, out_square
+    return out_count, out_base, out_mean, out_square
 
 
 @compiled

@@ -25,6 +25,7 @@ SLOTS = 31
 NO_SLOT = 31  # the register that nobody reads
 ENDING = 1 << 10  # in an operation: the slot of a birth, the slot of a window, and whether one ends
 IDLE = NO_SLOT | NO_SLOT << 5
+ONE_OP = (1 << 16) - 1
 IDLE_QUAD = IDLE | IDLE << 16 | IDLE << 32 | IDLE << 48
 BLOCK = 4096
 
@@ -108,7 +109,7 @@ def run_registers(
                         ends[found] = x - until
                         if not until:
                             starts[found] = registers[slot]
-                        if limit >= 0:
+                        if limit >= 0 and (ops & np.uint64(ONE_OP)) != np.uint64(IDLE):
                             then = clocks[slot]
                             clocks[birth] = clock[x]
                             then = then if until else clocks[slot]

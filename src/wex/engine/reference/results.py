@@ -57,7 +57,9 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
             sources = [
                 source for each in measures if each.name == name for source in each.sources()
             ]
-            columns[name] = _passed_on(values, sources, table, in_lists=pa.types.is_list(arrow))
+            columns[name] = _passed_on(
+                values, sources, table, in_lists=types[name].item is not None
+            )
         else:
             columns[name] = _array(values, arrow, name)
     return pa.table(columns)
