@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import compiling, engine, startup
+from benchmarks import compiling, engine, spark, startup
 
 if TYPE_CHECKING:
     from benchmarks.measure import Row
 
 
 def main() -> int:
-    rows: list[Row] = [*startup.rows(), *compiling.rows(), *engine.rows()]
+    rows: list[Row] = [*startup.rows(), *compiling.rows(), *engine.rows(), *spark.rows()]
     table = Table("what", "against", "ratio", "goal", "met", title="WEX benchmarks")
     for row in rows:
         met = "" if row.goal is None else "yes" if row.met else "NO"

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
+from tests.engine.test_engine import pair_specs
+from tests.strategies import streams
 from wex import examples
 from wex.examples import market
 from wex.spark import create_view, recovered, register, windows
+from wex.spark.working import found as found_by_workers
+from wex.theory.evaluate import Event
+from wex.windows.planning import plan_of
 
 TREND = examples.spec("trend")
 
@@ -197,6 +205,57 @@ def table_functions(spark: SparkSession) -> None:
     wrong(lambda: register(spark, "other", other), "no-type")
 
 
+def random_specs(spark: SparkSession) -> None:
+    """Many random specs in one job: each case is a key, and comes back as the bytes of its table."""
+    found: list[tuple[wex.Spec, pa.Table]] = []
+
+    @settings(max_examples=120, phases=[Phase.generate], database=None, deadline=None,
+              derandomize=True, suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(pair_specs, st.lists(streams.events, min_size=4, max_size=12))
+    def collect(spec: wex.Spec, events: list[Event]) -> None:
+        with suppress(wex.DataError):
+            wex.find(spec, streams.table(events))
+            found.append((spec, streams.table(events)))
+
+    collect()
+    assert len(found) > 50
+    plans = [plan_of(spec).to_bytes() for spec, _ in found]
+    tables = [
+        table.append_column("case", pa.array([at] * table.num_rows, pa.int64()))
+        for at, (_, table) in enumerate(found)
+    ]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        whole = pa.Table.from_batches(list(batches))
+        for case in sorted(set(whole["case"].to_pylist())) if whole.num_rows else []:
+            own = whole.filter(pa.compute.equal(whole["case"], case)).drop_columns(["case"])
+            results = list(found_by_workers(plans[case], iter(own.to_batches()), 3, tally=False))
+            if not results:
+                continue
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, results[0].schema) as writer:
+                for each in results:
+                    writer.write_batch(each)
+            yield pa.record_batch({"case": [case], "table": [sink.getvalue().to_pybytes()]})
+
+    order = ["case", "key", "ts", "day", "x", "y", "n", "m", "name", "side", "ok", "end"]
+    frame = spark.createDataFrame(pa.concat_tables(tables)).withColumn(
+        "ts", F.col("ts").cast("timestamp_ntz")
+    )
+    ordered = frame.repartition("case").sortWithinPartitions(*order)
+    results = {
+        row["case"]: row["table"]
+        for row in ordered.mapInArrow(run, "case long, table binary").collect()
+    }
+    assert len(results) > 20
+    for case, (spec, table) in enumerate(found):
+        expected = wex.find(spec, table)
+        if case in results:
+            assert rows(pa.ipc.open_stream(results[case]).read_all()) == rows(expected), spec
+        else:
+            assert not expected.num_rows, spec
+
+
 def wrong(call: Callable[[], object], code: str) -> wex.WexError:
     """Return the WexError that a call ends with, on this side or from a worker."""
     try:
@@ -239,7 +298,7 @@ def bad_rows(spark: SparkSession) -> None:
 
 
 CASES = [
-    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions,
+    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, random_specs,
     mistakes_before_the_job, bad_rows,
 ]  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,3 +17,30 @@ def test_all_cases(kind: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert done.stdout.count("fine") == len(CASES)
+
+
+WITHOUT = """
+import sys
+
+class Nowhere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "wex":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nowhere())
+"""
+CODE = """
+import os, sys
+from tests.spark.cases import TREND, market, session, windows, wrong
+os.environ["PYTHONPATH"] = sys.argv[1] + os.pathsep + os.environ.get("PYTHONPATH", "")
+frame = session("classic").createDataFrame(market.trades(100, 2))
+error = wrong(lambda: frame.transform(windows(TREND)).toArrow(), "no-wex")
+print(error.hint)
+"""
+
+
+def test_workers_without_wex(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    command = [sys.executable, "-c", CODE, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "install wex-windows" in done.stdout, done.stderr[-2000:]

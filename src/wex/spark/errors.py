@@ -57,6 +57,9 @@ def recovered(error: BaseException) -> WexError | None:
             if "key" in fields:
                 return DataError(code, message, hint, **{**fields, "key": tuple(fields["key"])})
             return WexError(code, message, hint)
+        if "No module named 'wex" in text:
+            hint = "install wex-windows where the workers run, or ship an environment that has it"
+            return WexError("no-wex", "the Python of the workers does not have wex", hint)
     return None
 
 
