@@ -29,7 +29,7 @@ lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-bench: $(READY)  ## Print the benchmarks, as ratios
+bench: setup  ## Print the benchmarks, as ratios
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Build the documentation into docs/_build/html
