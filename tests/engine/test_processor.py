@@ -196,7 +196,9 @@ def test_memory_gives_back_what_was_stored_last(batches: list[list[int]]) -> Non
         expected |= dict.fromkeys(batch, stamp)
     whole = memory.everything()
     if whole is not None:
-        pairs = zip(whole.streams["k"].to_pylist(), whole.numbers("position").tolist(), strict=True)
+        pairs = zip(
+            whole.keys(("k",))["k"].to_pylist(), whole.numbers("position").tolist(), strict=True
+        )
         assert dict(pairs) == expected
 
 
