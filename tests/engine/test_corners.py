@@ -206,6 +206,7 @@ def test_columns_that_arrow_cannot_take() -> None:
 # --- Aggregates of the user's own that go wrong
 
 Point = namedtuple("Point", "x")
+numbers = count()
 
 
 def own(**parts: object) -> tree.Spec:
