@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, namedtuple
+from itertools import count
 from pathlib import Path
 
 import numpy as np
