@@ -12,7 +12,7 @@ from tests.engine.compare import assert_same, with_scales
 from tests.strategies import specs, streams
 from wex.engine.arriving import Arriving
 from wex.engine.reference.find import find_by_definition
-from wex.engine.running import Engine
+from wex.engine.running import Engine, engine_of
 from wex.spec import tree
 from wex.theory.evaluate import Event
 from wex.windows.planning import plan_of as planned
@@ -91,3 +91,23 @@ def run_cut(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:
         if data.draw(st.booleans(), label="restored"):
             processor = wex.Processor.restore(spec, processor.state())
     return pa.concat_tables([*parts, processor.close()]).combine_chunks()
+
+
+@given(pair_specs, some_events)
+def test_windows_are_reported_without_delay(spec: tree.Spec, events: list[Event]) -> None:
+    """The 0-delay law: a window is returned by the very feed whose event decides about it."""
+    late = {window.name.text for window in spec.windows if window.until}
+    processor, seen = wex.Processor(spec), dict[object, int]()
+    table = streams.table(sorted(events, key=lambda event: event["ts"] or 0))
+    try:
+        ordered = Arriving(engine_of(spec), table).table.sort_by([("ts", "ascending")])
+        for row in range(ordered.num_rows):
+            one = ordered.slice(row, 1)
+            (key,) = one["key"].to_pylist()
+            found = processor.feed(one)
+            for window in found.to_pylist():
+                assert window["key"] == key
+                assert window["end_index"] + (window["window_name"] in late) == seen.get(key, 0)
+            seen[key] = seen.get(key, 0) + 1
+    except wex.DataError:
+        return
