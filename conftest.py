@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -22,6 +23,9 @@ from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 import wex
+
+# Warnings about specs cost an analysis each; tests of them switch the logger on.
+logging.getLogger("wex").setLevel(logging.ERROR)
 
 # Laws are tried on other examples in every run, except where a run decides about a change.
 PROFILES = {

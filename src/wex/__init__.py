@@ -27,7 +27,11 @@ __all__ = [
     "WexError",
     "aggregate",
     "build",
+    "check",
+    "equivalent",
     "find",
+    "includes",
+    "is_empty",
     "limits",
     "load",
     "parse",
@@ -35,7 +39,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from wex import build, limits
-    from wex.engine.find import find
+    from wex.analysis.check import check
+    from wex.analysis.compare import equivalent, includes, is_empty
+    from wex.analysis.warned import find
     from wex.engine.processor import Processor
     from wex.errors import DataError, LimitError, SpecError, StateError, WexError
     from wex.spec import load, parse
@@ -53,7 +59,11 @@ _HOMES = {
     "WexError": "wex.errors",
     "aggregate": "wex.spec.own",
     "build": "wex",
-    "find": "wex.engine.find",
+    "check": "wex.analysis.check",
+    "equivalent": "wex.analysis.compare",
+    "includes": "wex.analysis.compare",
+    "is_empty": "wex.analysis.compare",
+    "find": "wex.analysis.warned",
     "limits": "wex",
     "load": "wex.spec",
     "parse": "wex.spec",

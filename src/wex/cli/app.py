@@ -12,6 +12,7 @@ import wex
 from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
 from wex.cli.check import check
 from wex.cli.demo import demo
+from wex.cli.equiv import equiv
 from wex.cli.find import find
 from wex.cli.pipes import guarded
 from wex.cli.run import run as run_on_spark
@@ -26,6 +27,7 @@ def cli() -> None:
 
 cli.add_command(check)
 cli.add_command(demo)
+cli.add_command(equiv)
 cli.add_command(find)
 cli.add_command(run_on_spark)
 

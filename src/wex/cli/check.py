@@ -1,4 +1,4 @@
-"""`wex check`: whether a spec is right, and what it says."""
+"""`wex check`: whether a spec is right, what it says, and what it can do on every stream."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wex.cli import FINE, MISTAKE
+from wex.cli import FINDING, FINE, MISTAKE
 from wex.cli.terminal import as_json, out, print_json, read_spec
 from wex.errors import WexError, clean
 from wex.spec import Meaning, meaning
@@ -19,19 +19,30 @@ if TYPE_CHECKING:
 @click.argument("spec")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result for machines.")
 def check(spec: str, json_wanted: bool) -> int:
-    """Check the syntax and types of SPEC (a file, or - for standard input) and sum it up."""
+    """Check SPEC (a file, or - for standard input), and whether what it holds is bounded.
+
+    The status is 1 if the starts that a plan holds can grow without bound.
+    """
     try:
-        found = meaning(read_spec(spec))
+        read = read_spec(spec)
+        found = meaning(read)
     except WexError as error:
         if not json_wanted:
             raise
         print_json({"spec": spec, "ok": False, **as_json(error)})
         return MISTAKE
+    from wex.analysis.check import check as analysed  # noqa: PLC0415  (loads the solver)
+    from wex.cli import verdicts  # noqa: PLC0415
+
+    report = analysed(read)
     if json_wanted:
-        print_json({"spec": spec, "ok": True, **summary(found)})
+        said = verdicts.as_json(report)
+        print_json({"spec": spec, "ok": True, **summary(found), "analysis": said})
     else:
-        out().print("\n".join(map(clean, [f"{spec}: fine", *describe(found)])), markup=False)
-    return FINE
+        lines = [f"{spec}: fine", *describe(found), *verdicts.lines(report)]
+        out().print("\n".join(map(clean, lines)), markup=False)
+    unbounded = any(window.held.verdict == "unbounded" for window in report)
+    return FINDING if unbounded else FINE
 
 
 def summary(found: Meaning) -> dict[str, object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import out, read_spec, reading_progress, rows_table
+from wex.cli.terminal import out, read_spec, reading_progress, rows_table, warn_if_unbounded
 from wex.engine.files import json_lines, write_table
 from wex.engine.find import find_in_file
 from wex.errors import clean
@@ -36,6 +36,7 @@ def find(
     A file whose events are in order may be larger than the memory: it is read batch by batch.
     """
     found = read_spec(spec)
+    warn_if_unbounded(found)
     with reading_progress() as progress:
         windows, events = find_in_file(found, Path(file), input_format, progress)
     if output is not None:

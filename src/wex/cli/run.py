@@ -9,7 +9,7 @@ import traceback
 import click
 
 from wex.cli import ENGINE_FAILED, FINE
-from wex.cli.terminal import fail, read_spec
+from wex.cli.terminal import fail, read_spec, warn_if_unbounded
 from wex.errors import WexError
 
 
@@ -63,6 +63,7 @@ def run(
 ) -> int:
     """Find the windows of SPEC with Spark, from --input to --output."""
     found = read_spec(spec)
+    warn_if_unbounded(found)
     from wex.spark.session import new_session  # noqa: PLC0415  (loads Spark)
 
     shown = bool(sys.stderr and sys.stderr.isatty())

@@ -50,6 +50,14 @@ def read_spec(path: str) -> Spec:
     return load(path)
 
 
+def warn_if_unbounded(spec: Spec) -> None:
+    """Say on standard error if the starts that a window holds can grow without bound."""
+    from wex.analysis.warned import unbounded  # noqa: PLC0415  (loads the solver)
+
+    for line in unbounded(spec):
+        click.echo(clean(f"warning: {line}"), err=True)
+
+
 @contextmanager
 def reading_progress() -> Iterator[Callable[[int, int, int | None], None]]:
     """Show on standard error how far a file is read, if that is a terminal."""

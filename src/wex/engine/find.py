@@ -29,13 +29,7 @@ def find(
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
 ) -> pa.Table:
-    """Return the windows of a spec in some data, one row each.
-
-    >>> import wex
-    >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
-    >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
-    [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
-    """
+    """Return the windows of a spec in some data, one row each."""
     filled = with_arguments(spec, partition_by, order_by)
     if _has_formulas(filled):
         return find_by_definition(filled, data)  # formulas are not compiled

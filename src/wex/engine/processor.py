@@ -69,16 +69,17 @@ class Processor:
 
     def close(self) -> pa.Table:
         """Return the windows that are reported because the data ends, and forget all streams."""
-        ending = ended(self._engine, self._everything(), self._schema)
+        ending = ended(self._engine, self.everything(), self._schema)
         table, _ = self._engine.run(*ending, last=True)
         self._forget()
         return table
 
     def state(self) -> bytes:
         """Return all that the processor remembers, as bytes."""
-        return to_bytes(self._everything(), self._engine.fingerprint)
+        return to_bytes(self.everything(), self._engine.fingerprint)
 
-    def _everything(self) -> State:
+    def everything(self) -> State:
+        """Return all that the processor remembers, as columns."""
         found = self._memory.everything()
         return self._engine.fresh(0, _no_rows(self._engine)) if found is None else found
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.analysis.warned import warn
 from wex.engine.arguments import with_arguments
 from wex.engine.running import engine_of
 from wex.engine.sweep import Sweep
@@ -40,6 +41,7 @@ def windows(
     type, is told before any job starts.
     """
     engine = engine_for(spec, partition_by, order_by)
+    warn(spec)
 
     def transform(frame: DataFrame) -> DataFrame:
         return _mapped(engine, frame, tally=False)

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from wex import limits
-from wex.theory.terms import Always, Guard
+from wex.theory.terms import Always, And, Guard, Not, Or
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,6 +48,64 @@ class Letters:
             return self.everything if guard.value else 0
         at = self.guards.index(guard)
         return sum(1 << letter for letter, row in enumerate(self.rows) if row[at])
+
+
+Literal = tuple[int, bool]  # a guard, by number, and whether it holds
+
+
+def cover(letters: Letters, chosen: int) -> list[list[Literal]]:
+    """Return conjunctions of guards that together hold of exactly the chosen letters.
+
+    Combinations of guards that no gram has are left to chance, which makes them shorter.
+    """
+    everything = letters.everything
+    true_of = [letters.where(guard) for guard in letters.guards]
+
+    def holds_of(literals: Sequence[Literal]) -> int:
+        found = everything
+        for guard, holds in literals:
+            found &= true_of[guard] if holds else everything & ~true_of[guard]
+        return found
+
+    cubes: list[list[Literal]] = []
+    left = chosen
+    while left:
+        letter = left & -left  # the first that is not covered
+        cube: list[Literal] = [(at, bool(mask & letter)) for at, mask in enumerate(true_of)]
+        # Negated guards go first: what is left reads better.
+        for literal in sorted(cube, key=lambda each: (each[1], -each[0])):
+            shorter = [each for each in cube if each != literal]
+            if not holds_of(shorter) & ~chosen:
+                cube = shorter
+        cubes.append(cube)
+        left &= ~holds_of(cube)
+    for cube in list(cubes):
+        others = [each for each in cubes if each is not cube]
+        covered = 0
+        for each in others:
+            covered |= holds_of(each)
+        if others and not chosen & ~covered:
+            cubes = others
+    return cubes
+
+
+def guard_of(letters: Letters, chosen: int) -> Guard:
+    """Return a short guard that holds of exactly the chosen letters."""
+    if chosen == letters.everything:
+        return Always(True)
+    plain, negated = cover(letters, chosen), cover(letters, letters.everything & ~chosen)
+    shorter = sum(map(len, negated)) < sum(map(len, plain))
+    found = Or(
+        tuple(
+            And(
+                tuple(
+                    letters.guards[at] if holds else Not(letters.guards[at]) for at, holds in cube
+                )
+            )
+            for cube in (negated if shorter else plain)
+        )
+    )
+    return Not(found) if shorter else found
 
 
 def letters_of(guards: Iterable[Guard], lookback: int, *, pad: bool = False) -> Letters:

@@ -53,10 +53,19 @@ class Translation:
     """Guards as z3 formulas.
 
     `missing` events of the lookback are not there: atoms about them are false. With `floating`,
-    atoms whose arithmetic rounds are left open, and constants are rounded as at run time.
+    atoms whose arithmetic rounds are left open, and constants are rounded as at run time. With a
+    `position`, so many events came before, and whether one is the first is known.
     """
 
-    def __init__(self, *, missing: int = 0, lookback: int = 0, floating: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        missing: int = 0,
+        lookback: int = 0,
+        floating: bool = False,
+        position: int | None = None,
+    ) -> None:
+        self.position = position
         self.missing = missing
         self.lookback = lookback
         self.floating = floating
@@ -113,6 +122,8 @@ class Translation:
 
     def _is_first(self, atom: IsFirst) -> z3.BoolRef:
         """Return whether the first event lies there: known near it, open at the full lookback."""
+        if self.position is not None:
+            return z3.BoolVal(atom.offset == -self.position)
         if self.missing:
             return z3.BoolVal(atom.offset == self.missing - self.lookback)
         return self._free(atom) if -atom.offset == self.lookback else z3.BoolVal(False)
@@ -242,7 +253,7 @@ def _events(
     found: z3.ModelRef, translation: Translation, stream_fields: Mapping[str, Type], lookback: int
 ) -> list[Event]:
     """Return a model as events; fields that it says nothing about get a plain value."""
-    names = {code: text for text, code in translation.codes.items()}
+    names: dict[int | Fraction, str] = {code: text for text, code in translation.codes.items()}
     events: list[Event] = []
     for offset in range(-lookback, 1):
         event: dict[str, Value] = {}
@@ -250,24 +261,38 @@ def _events(
             field = Field(name, offset, type_)
             variable = translation.variables.get(field)
             value = None if variable is None else found.eval(variable, model_completion=True)
-            event[name] = _plain(field) if value is None else _python(value, field, names)
+            event[name] = plain_value(field) if value is None else _python(value, field, names)
         events.append(event)
     return events
 
 
-def _plain(field: Field) -> Value:
+def value_in(
+    found: z3.ModelRef, variable: z3.ExprRef, field: Field, names: dict[int | Fraction, str]
+) -> Value:
+    """Return what a model says of a field; `names` are the texts by number, and gets new ones."""
+    return _python(found.eval(variable, model_completion=True), field, names)
+
+
+def plain_value(field: Field) -> Value:
+    """Return some value of a field."""
     if field.type.values:
         return field.type.values[0]
     plain: dict[str, Value] = {"whole": 0, "real": Fraction(0), "text": "", "bool": False}
     return plain[field.kind]
 
 
-def _python(value: z3.ExprRef, field: Field, names: dict[int, str]) -> Value:
+def _fraction(value: z3.ExprRef) -> Fraction:
+    if not z3.is_rational_value(value):  # a root, say
+        raise UndecidedError("a number that is no fraction")
+    return Fraction(value.numerator_as_long(), value.denominator_as_long())
+
+
+def _python(value: z3.ExprRef, field: Field, names: dict[int | Fraction, str]) -> Value:
     if field.kind == "bool":
         return bool(z3.is_true(value))
     if field.kind == "real":
-        return Fraction(value.numerator_as_long(), value.denominator_as_long())
-    number: int = value.as_long()
+        return _fraction(value)
+    number: int | Fraction = value.as_long() if z3.is_int_value(value) else _fraction(value)
     if field.kind == "whole":
         return number
     if number not in names:  # a text that is none of the constants: make one up

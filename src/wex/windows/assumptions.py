@@ -36,12 +36,16 @@ class Promise:
     live: tuple[bool, ...]
 
 
-def compile_promise(meaning: Meaning) -> Promise | None:
-    """Return the assumptions that are checked at run time, or None if there are none."""
+def compile_promise(
+    meaning: Meaning, *, unchecked: bool = False, only: int | None = None
+) -> Promise | None:
+    """Return the assumptions that are checked at run time, or all, or one; None if there are none."""
     checked = [
         (assume, lookback)
-        for assume, lookback in zip(meaning.expanded.assumes, meaning.assume_lookbacks, strict=True)
-        if not assume.unchecked
+        for at, (assume, lookback) in enumerate(
+            zip(meaning.expanded.assumes, meaning.assume_lookbacks, strict=True)
+        )
+        if only in (None, at) and (unchecked or not assume.unchecked)
     ]
     if not checked:
         return None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
-from wex.spec.types import EVENT_UNITS, microseconds
 from wex.theory.translate import guard_of
 from wex.windows.assumptions import compile_promise
+from wex.windows.clauses import clauses_of
 from wex.windows.compile import compile_window
 from wex.windows.guards import guarded_fields, moments
 from wex.windows.measures import measure_of
@@ -64,8 +64,7 @@ def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindo
         message = f"the window `{window.name.text}` is given by a formula, and plans have pairs"
         raise WexError("formula", message, "run it with wex.find, or say it with `match`")
     compiled = compile_window(meaning, at)
-    within, until = window.within, window.until
-    by_events = within is not None and within.unit.text in EVENT_UNITS
+    clauses = clauses_of(window)
     return PlannedWindow(
         name=window.name.text,
         lookback=compiled.lookback,
@@ -75,12 +74,10 @@ def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindo
         starts=compiled.form.starts,
         window=compiled.form.window,
         until=compiled.until,
-        or_end=bool(until and until.or_end),
-        within_events=int(within.amount.value) if within and by_events else None,
-        within_time=microseconds(within.amount, within.unit.text)
-        if within and not by_events
-        else None,
-        keep=window.keep.text if window.keep else "all",
+        or_end=clauses.or_end,
+        within_events=clauses.within_events,
+        within_time=clauses.within_time,
+        keep=clauses.keep,
         measures=tuple(measure_of(each, meaning.fields) for each in window.measures),
         having=guard_of(window.having, meaning.measures[at]) if window.having else None,
     )

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from wex.automata import expressions
 from wex.spec import tree
+from wex.theory.letters import Literal, cover
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wex.theory.letters import Letters
-
-Literal = tuple[int, bool]  # a guard, by number, and whether it holds
 
 
 def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) -> tree.Expr:
@@ -26,9 +25,8 @@ def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) ->
         return tree.Bool(True)
     if not chosen:
         return tree.Bool(False)
-    true_of = [letters.where(guard) for guard in letters.guards]
-    plain = _cover(true_of, everything, chosen)
-    negated = _cover(true_of, everything, everything & ~chosen)
+    plain = cover(letters, chosen)
+    negated = cover(letters, everything & ~chosen)
     if _length(negated) + 1 < _length(plain):
         return tree.Not(_written(negated, written))
     return _written(plain, written)
@@ -36,37 +34,6 @@ def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) ->
 
 def _length(cubes: list[list[Literal]]) -> int:
     return sum(1 if holds else 2 for cube in cubes for _, holds in cube)
-
-
-def _cover(true_of: Sequence[int], everything: int, chosen: int) -> list[list[Literal]]:
-    """Return conjunctions of guards that together hold of exactly the chosen letters."""
-
-    def holds_of(literals: Sequence[Literal]) -> int:
-        found = everything
-        for guard, holds in literals:
-            found &= true_of[guard] if holds else everything & ~true_of[guard]
-        return found
-
-    cubes: list[list[Literal]] = []
-    left = chosen
-    while left:
-        letter = left & -left  # the first that is not covered
-        cube: list[Literal] = [(at, bool(mask & letter)) for at, mask in enumerate(true_of)]
-        # Negated guards go first: what is left reads better.
-        for literal in sorted(cube, key=lambda each: (each[1], -each[0])):
-            shorter = [each for each in cube if each != literal]
-            if not holds_of(shorter) & ~chosen:
-                cube = shorter
-        cubes.append(cube)
-        left &= ~holds_of(cube)
-    for cube in list(cubes):
-        others = [each for each in cubes if each is not cube]
-        covered = 0
-        for each in others:
-            covered |= holds_of(each)
-        if others and not chosen & ~covered:
-            cubes = others
-    return cubes
 
 
 def _written(cubes: list[list[Literal]], written: Sequence[tree.Expr]) -> tree.Expr:

@@ -1,0 +1,121 @@
+"""`wex.check`: everything that can be said of a spec before it has seen a stream."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from wex.analysis import findings
+from wex.analysis.answers import Answer
+from wex.analysis.memory import state_bytes
+from wex.analysis.space import Budget
+from wex.analysis.verdicts import Analysis
+from wex.spec import meaning as meaning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wex.spec import Meaning, tree
+
+
+@dataclass(frozen=True)
+class WindowReport:
+    """What is known of one window: three answers, and what else was noticed.
+
+    `regions` is how many regions the analysis has told apart, found in the `way` it says.
+    """
+
+    name: str
+    open: Answer
+    held: Answer
+    overlap: Answer
+    findings: tuple[str, ...]
+    regions: int
+    way: str
+    seconds: float = field(compare=False)
+
+    @property
+    def answers(self) -> dict[str, Answer]:
+        """Return the answers by name."""
+        return {"open": self.open, "held": self.held, "overlap": self.overlap}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known of a spec; `report["name"]` is about one window."""
+
+    spec: tree.Spec = field(repr=False)
+    windows: tuple[WindowReport, ...]
+    findings: tuple[str, ...]
+    seconds: float = field(compare=False)
+
+    @cached_property
+    def state_bytes(self) -> int | None:
+        """Return about how much a running plan keeps for one stream, None if it has no bound."""
+        return state_bytes(self.spec, [window.held for window in self.windows])
+
+    def __getitem__(self, name: str) -> WindowReport:
+        for window in self.windows:
+            if window.name == name:
+                return window
+        known = ", ".join(window.name for window in self.windows) or "none"
+        raise KeyError(f"there is no window {name!r}; there are: {known}")
+
+    def __iter__(self) -> Iterator[WindowReport]:
+        return iter(self.windows)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{window.name}: open {window.open}, held {window.held}, overlap {window.overlap}"
+            for window in self.windows
+        ]
+        return "\n".join(
+            [*lines, *self.findings, *(each for window in self.windows for each in window.findings)]
+        )
+
+
+def check(spec: tree.Spec) -> Report:
+    """Return how many windows can be open, held and overlapping, on any stream.
+
+    >>> import wex
+    >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
+    >>> report["w"].open.bound, report["w"].open.exact
+    (3, True)
+    >>> report["w"].open.witness(3).num_rows
+    5
+    """
+    began = time.monotonic()
+    meaning = meaning_of(spec)
+    windows = tuple(_window(meaning, at) for at in range(len(meaning.expanded.windows)))
+    odd = tuple(findings.of_assumptions(meaning))
+    return Report(spec, windows, odd, time.monotonic() - began)
+
+
+def _window(meaning: Meaning, at: int) -> WindowReport:
+    began = time.monotonic()
+    if meaning.expanded.windows[at].where is not None:
+        return _not_analysed(meaning, at)
+    analysis = Analysis(meaning, at, Budget())
+    space = analysis.contexts.space
+    return WindowReport(
+        analysis.subject.name,
+        analysis.open,
+        analysis.held,
+        analysis.overlap,
+        tuple(findings.of_window(analysis)),
+        len(space.edges),
+        space.way,
+        time.monotonic() - began,
+    )
+
+
+def _not_analysed(meaning: Meaning, at: int) -> WindowReport:
+    reason = "it is given by a formula: say it with `match` to have it analysed"
+    opened, held, shared = (
+        Answer(what, "unknown", None, False, None, reason, 0.0, meaning, None)
+        for what in ("open starts", "held starts", "windows that share a position")
+    )
+    name = meaning.expanded.windows[at].name.text
+    return WindowReport(name, opened, held, shared, (), regions=0, way="none", seconds=0.0)

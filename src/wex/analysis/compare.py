@@ -1,0 +1,257 @@
+"""Equivalence, inclusion and emptiness of specs, with the shortest difference as a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wex.analysis.contexts import contexts_of
+from wex.analysis.graphs import TooManyError, shortest
+from wex.analysis.sides import GONE, NOT_YET, Follower, Side
+from wex.analysis.space import Budget
+from wex.analysis.starts import Starts
+from wex.analysis.subject import subject_of
+from wex.analysis.witness import concrete, replayed, table_of
+from wex.errors import WexError
+from wex.spec import meaning as meaning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from wex.analysis.contexts import Contexts, Edge
+    from wex.analysis.subject import Subject
+    from wex.spec import Meaning, tree
+    from wex.theory.evaluate import Event
+
+Node = tuple[int, Side, Side]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether something holds of all streams: True, False, or None if that is not known.
+
+    `witness` is a stream for which it does not, and `window` the window there: its name, start
+    and end.
+    """
+
+    holds: bool | None
+    reason: str
+    witness: pa.Table | None = None
+    window: tuple[str, int, int] | None = None
+
+    def __bool__(self) -> bool:
+        message = "a comparison can be True, False or unknown"
+        raise TypeError(f"{message}: ask for `.holds`")
+
+
+def equivalent(a: tree.Spec, b: tree.Spec) -> Comparison:
+    """Tell whether two specs have the same windows on every stream.
+
+    >>> import wex
+    >>> one = wex.parse("stream s (x real) window w match [x > 0] [x > 0]*")
+    >>> two = wex.parse("stream s (x real) window w match [x > 0]+")
+    >>> wex.equivalent(one, two).holds
+    True
+    """
+    return _compared(a, b, lambda one, two: one != two, "have the same windows")
+
+
+def includes(a: tree.Spec, b: tree.Spec) -> Comparison:
+    """Tell whether every window of b is a window of a.
+
+    >>> import wex
+    >>> wide = wex.parse("stream s (x real) window w match [x > 0]+")
+    >>> narrow = wex.parse("stream s (x real) window w match [x > 0]{3}")
+    >>> found = wex.includes(narrow, wide)
+    >>> found.holds, found.window
+    (False, ('w', 0, 0))
+    """
+    return _compared(a, b, lambda one, two: two and not one, "include the windows of the other")
+
+
+def is_empty(spec: tree.Spec) -> Comparison:
+    """Tell whether a spec has no windows at all, on any stream.
+
+    >>> import wex
+    >>> wex.is_empty(wex.parse("stream s (x real) window w match [x > 1 and x < 0]")).holds
+    True
+    """
+    nothing = replace(spec, windows=())
+    found = _compared(nothing, spec, lambda one, two: one != two, "have no windows")
+    if found.window is not None:
+        name, start, end = found.window
+        return replace(found, reason=f"this stream has the window `{name}` from {start} to {end}")
+    return replace(found, reason="no stream has a window") if found.holds else found
+
+
+def _compared(
+    a: tree.Spec, b: tree.Spec, judge: Callable[[bool, bool], bool], what: str
+) -> Comparison:
+    first, second = meaning_of(a), meaning_of(b)
+    _same_streams(first, second)
+    names = dict.fromkeys(
+        window.name.text for each in (first, second) for window in each.expanded.windows
+    )
+    unknown: Comparison | None = None
+    for name in names:
+        found = _Pair(first, second, name, judge).compared(what)
+        if found.holds is False:
+            return found
+        if found.holds is None:
+            unknown = unknown or found
+    return unknown or Comparison(True, f"on every stream they {what}")
+
+
+def _same_streams(first: Meaning, second: Meaning) -> None:
+    one, two = first.spec.stream, second.spec.stream
+    same = (
+        first.fields == second.fields
+        and [each.text for each in one.partition_by] == [each.text for each in two.partition_by]
+        and [each.text for each in one.order_by] == [each.text for each in two.order_by]
+    )
+    if not same:
+        message = "the two specs are about different streams"
+        hint = "give both the same fields, `partition by` and `order by`"
+        raise WexError("streams-differ", message, hint)
+
+
+def _place(meaning: Meaning, name: str) -> int | None:
+    names = [window.name.text for window in meaning.expanded.windows]
+    return names.index(name) if name in names else None
+
+
+class _Pair:
+    """The windows of one name in both specs; one of them may lack it."""
+
+    def __init__(
+        self, first: Meaning, second: Meaning, name: str, judge: Callable[[bool, bool], bool]
+    ) -> None:
+        self.meanings = (first, second)
+        self.name = name
+        self.judge = judge
+        self.places = (_place(first, name), _place(second, name))
+
+    def compared(self, what: str) -> Comparison:
+        try:
+            return self._compared(what)
+        except TooManyError:
+            return Comparison(None, f"`{self.name}` has more combinations than were looked at")
+
+    def _compared(self, what: str) -> Comparison:
+        subjects = self._subjects(plain=False)
+        faithful = all(each.faithful for each in subjects)
+        if not faithful:
+            subjects = self._subjects(plain=True)
+        contexts = contexts_of(self.meanings, subjects, Budget())
+        numbers = iter(range(len(subjects)))
+        followers = [
+            None if place is None else self._follower(contexts, subjects, next(numbers))
+            for place in self.places
+        ]
+        path = self._difference(contexts, followers)
+        if path is None:
+            if faithful or self._same_rest:
+                return Comparison(True, f"on every stream they {what}")
+            reason = f"what `within` and `having` of `{self.name}` drop is not compared"
+            return Comparison(None, reason)
+        found = concrete(contexts, path)
+        shown = None if found is None else self._replayed(found[0])
+        if found is None or shown is None:
+            reason = f"`{self.name}` may differ, but no stream was found that shows it"
+            return Comparison(None, reason)
+        b, e, inside = shown
+        whose = "only the first has" if inside else "only the second has"
+        reason = f"{whose} the window `{self.name}` from {b} to {e} of this stream"
+        return Comparison(False, reason, table_of(self.meanings[0], found[0]), (self.name, b, e))
+
+    def _subjects(self, *, plain: bool) -> list[Subject]:
+        return [
+            subject_of(meaning, place, plain=plain)
+            for meaning, place in zip(self.meanings, self.places, strict=True)
+            if place is not None
+        ]
+
+    @property
+    def _windows(self) -> list[tree.Window]:
+        return [
+            meaning.expanded.windows[place]
+            for meaning, place in zip(self.meanings, self.places, strict=True)
+            if place is not None
+        ]
+
+    @property
+    def _same_rest(self) -> bool:
+        """Tell whether all clauses are the same: then the same windows stay the same."""
+        if len(self._windows) == 1:
+            return True  # none before the clauses is none behind them
+        rest = [
+            (each.within, each.keep, each.having, each.measures if each.having else ())
+            for each in self._windows
+        ]
+        return str(rest[0]) == str(rest[1])
+
+    @staticmethod
+    def _follower(contexts: Contexts, subjects: Sequence[Subject], which: int) -> Follower:
+        return Follower(Starts(contexts, subjects[which], which))
+
+    def _difference(
+        self, contexts: Contexts, followers: Sequence[Follower | None]
+    ) -> list[Edge] | None:
+        """Return a shortest path to a window that makes a difference, with what follows it."""
+        one, two = followers
+
+        def differs(node: Node, edge: Edge | None) -> bool:
+            _, left, right = node
+            first = one is not None and one.is_window(left, edge)
+            second = two is not None and two.is_window(right, edge)
+            return self.judge(first, second)
+
+        def successors(node: Node) -> Iterator[tuple[Edge, Node]]:
+            context, left, right = node
+            if left.at == right.at == GONE:
+                return
+            started = NOT_YET not in (left.at, right.at)
+            for edge in contexts.edges[context]:
+                for begins in (False,) if started else (False, True):
+                    yield (
+                        edge,
+                        (
+                            edge.to,
+                            _after(one, left, edge, begins),
+                            _after(two, right, edge, begins),
+                        ),
+                    )
+
+        def is_goal(node: Node) -> bool:
+            return differs(node, None) or any(differs(node, e) for e in contexts.edges[node[0]])
+
+        found = shortest([((0, Side(), Side()), [])], successors, is_goal, Budget().vectors * 10)
+        if found is None:
+            return None
+        node, path = found
+        if differs(node, None):
+            return path
+        return [*path, next(edge for edge in contexts.edges[node[0]] if differs(node, edge))]
+
+    def _replayed(self, events: list[Event]) -> tuple[int, int, bool] | None:
+        """Return a window in which the specs differ on a stream, and whether it is the first's."""
+        found: list[set[Pair]] = []
+        for meaning, place in zip(self.meanings, self.places, strict=True):
+            windows = [] if place is None else replayed(meaning, place, events)
+            if windows is None:
+                return None
+            found.append(set(windows))
+        for b, e in sorted(found[0] | found[1], key=lambda pair: (pair[1], pair[0])):
+            inside = (b, e) in found[0]
+            if self.judge(inside, (b, e) in found[1]):
+                return b, e, inside
+        return None
+
+
+def _after(follower: Follower | None, side: Side, edge: Edge, begins: bool) -> Side:
+    if follower is None:
+        return Side((), GONE if begins or side.at == GONE else NOT_YET)
+    return follower.after(side, edge, begins=begins)

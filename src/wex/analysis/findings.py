@@ -1,0 +1,172 @@
+"""What else the analysis notices: predicates, windows, starts and assumptions that do nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wex.analysis.describe import named_guards
+from wex.analysis.graphs import shortest
+from wex.analysis.question import promise_of
+from wex.analysis.starts import Starts
+from wex.analysis.subject import DEAD, subject_of
+from wex.theory import terms
+from wex.theory.letters import cover
+from wex.theory.projection import contradiction
+from wex.theory.solver import satisfiable
+from wex.theory.terms import Always
+from wex.windows.assumptions import compile_promise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wex.analysis.subject import Subject
+    from wex.analysis.verdicts import Analysis
+    from wex.spec import Meaning, tree
+    from wex.theory.terms import Guard
+    from wex.windows.assumptions import Promise
+
+
+def of_assumptions(meaning: Meaning) -> Iterator[str]:
+    """Yield what is odd about the assumptions of a spec."""
+    promise = promise_of(meaning)
+    if promise is None:
+        return
+    for at, assume in enumerate(meaning.expanded.assumes):
+        alone = compile_promise(meaning, unchecked=True, only=at)
+        assert alone is not None
+        if not alone.live[0]:
+            yield f"no stream meets `assume {assume.regex}`"
+        elif _excludes_nothing(alone):
+            yield f"`assume {assume.regex}` excludes nothing"
+    if not promise.live[0] and len(meaning.expanded.assumes) > 1:
+        yield "no stream meets all assumptions together"
+
+
+def _excludes_nothing(promise: Promise) -> bool:
+    return all(
+        promise.live[after]
+        for state, row in enumerate(promise.table)
+        if promise.live[state]
+        for after in row
+    )
+
+
+def of_window(analysis: Analysis) -> Iterator[str]:
+    """Yield what is odd about a window."""
+    meaning, subject = analysis.meaning, analysis.subject
+    name = subject.name
+    order = analysis.contexts.question.order
+    for guard, predicate in named_guards(meaning, subject.compiled).items():
+        if isinstance(guard, Always):
+            continue
+        if not satisfiable(terms.And((guard, order)), max(1, subject.lookback)):
+            yield f"`{predicate}` can never hold"
+    if analysis.open.bound == 0:
+        yield f"the window `{name}` can never occur{_why_never(analysis)}"
+        return
+    planned = Starts(analysis.contexts, subject_of(meaning, analysis.at, planned=True))
+    hopeless = {
+        (edge.to, planned.born(edge))
+        for row in analysis.contexts.edges
+        for edge in row
+        if planned.born(edge) != DEAD
+        and (
+            analysis.starts.born(edge) == DEAD
+            or (edge.to, analysis.starts.born(edge)) not in analysis.starts.alive
+        )
+    }
+    if hopeless:
+        yield f"some starts of `{name}` can never end in a window, and are held all the same"
+    yield from _unreached(analysis, planned)
+
+
+def _unreached(analysis: Analysis, planned: Starts) -> Iterator[str]:
+    subject = planned.subject
+    read = {edge.classes[0] for row in analysis.contexts.edges for edge in row}
+    if missing := len(subject.classes) - len(read - {-1}):
+        yield f"{missing} of {len(subject.classes)} kinds of events of `{subject.name}` never come"
+    reached = {state for _, state in planned.graph}
+    possible = _reachable(subject)
+    if missing := len(possible - reached):
+        yield f"{missing} of {len(possible)} window states of `{subject.name}` are never reached"
+
+
+def _reachable(subject: Subject) -> set[int]:
+    """Return the window states that the automaton alone reaches."""
+    pending = [
+        subject.window[entry][cls]
+        for entry in set(subject.starts) - {DEAD}
+        for cls in range(len(subject.classes))
+    ]
+    found: set[int] = set()
+    while pending:
+        state = pending.pop()
+        if state != DEAD and state not in found:
+            found.add(state)
+            pending.extend(subject.window[state])
+    return found
+
+
+def _why_never(analysis: Analysis) -> str:
+    """Return which events of the shortest window contradict one another, as far as that is why."""
+    subject = analysis.subject
+    entries = sorted(set(subject.starts) - {DEAD})
+    if not entries:
+        return ": it has no start, or its expression accepts nothing"
+    word = _shortest_word(subject, entries)
+    if word is None:
+        return ": its expression accepts nothing"
+    written = named_guards(analysis.meaning, subject.compiled)
+    steps = [_literals(subject, cls) for cls in word]
+    question = analysis.contexts.question
+    core = contradiction(
+        [[_signed(each) for each in step] for step in steps],
+        question.order,
+        question.fields,
+        question.depth,
+    )
+    if not core:
+        return ": no stream that conforms has one"
+    shown = [f"event {at + 1}, `{_signed_text(steps[at][part], written)}`" for at, part in core]
+    if len(shown) == 1:
+        return f": {shown[0]}, contradicts itself"
+    return f": in the shortest one {shown[0]}, contradicts {' and '.join(shown[1:])}"
+
+
+def _shortest_word(subject: Subject, entries: list[int]) -> list[int] | None:
+    """Return the classes of a shortest window, as far as the automaton can tell."""
+    begins = [
+        ((after), [cls])
+        for entry in entries
+        for cls, after in enumerate(subject.window[entry])
+        if after != DEAD
+    ]
+    found = shortest(
+        begins,
+        lambda state: (
+            (cls, after) for cls, after in enumerate(subject.window[state]) if after != DEAD
+        ),
+        lambda state: subject.final[state],
+    )
+    return None if found is None else found[1]
+
+
+def _literals(subject: Subject, cls: int) -> list[tuple[Guard, bool]]:
+    """Return what holds of the events of a class: guards one by one if one row of them says it."""
+    letters = subject.compiled.letters
+    cubes = cover(letters, subject.masks[cls])
+    if len(cubes) == 1:
+        return [(letters.guards[at], holds) for at, holds in cubes[0]]
+    return [(subject.classes[cls], True)]
+
+
+def _signed(literal: tuple[Guard, bool]) -> Guard:
+    guard, holds = literal
+    return guard if holds else terms.Not(guard)
+
+
+def _signed_text(literal: tuple[Guard, bool], written: Mapping[Guard, tree.Expr]) -> str:
+    guard, holds = literal
+    if guard not in written:
+        return "one of several"
+    return str(written[guard]) if holds else f"not ({written[guard]})"

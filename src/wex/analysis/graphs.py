@@ -1,0 +1,143 @@
+"""Graph algorithms that the analysis needs: components, paths, longest paths."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+Node = TypeVar("Node", bound="Hashable")
+Label = TypeVar("Label")
+
+
+def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
+    """Return the strongly connected components, each before those that lead to it (Tarjan).
+
+    >>> components({1: [2], 2: [1, 3], 3: []})
+    [[3], [2, 1]]
+    """
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    on_stack: set[Node] = set()
+    stack: list[Node] = []
+    found: list[list[Node]] = []
+    for root in graph:
+        if root in index:
+            continue
+        work = [(root, iter(graph[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, rest = work[-1]
+            for after in rest:
+                if after not in index:
+                    index[after] = low[after] = len(index)
+                    stack.append(after)
+                    on_stack.add(after)
+                    work.append((after, iter(graph[after])))
+                    break
+                if after in on_stack:
+                    low[node] = min(low[node], index[after])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        component.append(member)
+                        if member == node:
+                            break
+                    found.append(component)
+    return found
+
+
+def cyclic(graph: Mapping[Node, Sequence[Node]]) -> dict[Node, int]:
+    """Return the nodes that lie on a cycle, with the number of their component."""
+    found: dict[Node, int] = {}
+    for number, component in enumerate(components(graph)):
+        if len(component) > 1 or component[0] in graph[component[0]]:
+            found.update(dict.fromkeys(component, number))
+    return found
+
+
+def backwards(graph: Mapping[Node, Sequence[Node]], goals: Iterable[Node]) -> set[Node]:
+    """Return the nodes from which a goal can be reached."""
+    before: dict[Node, list[Node]] = {}
+    for node, row in graph.items():
+        for after in row:
+            before.setdefault(after, []).append(node)
+    found = set(goals)
+    stack = list(found)
+    while stack:
+        for node in before.get(stack.pop(), []):
+            if node not in found:
+                found.add(node)
+                stack.append(node)
+    return found
+
+
+def shortest(
+    start: Iterable[tuple[Node, list[Label]]],
+    successors: Callable[[Node], Iterable[tuple[Label, Node]]],
+    is_goal: Callable[[Node], bool],
+    most: int | None = None,
+) -> tuple[Node, list[Label]] | None:
+    """Return the nearest goal and the labels on a shortest way to it, or None.
+
+    Every start comes with the labels that lead to it. `most` nodes are looked at, if it is given;
+    then TooManyError is raised.
+    """
+    came: dict[Node, tuple[Node | None, list[Label]]] = {}
+    queue: deque[Node] = deque()
+    for node, labels in start:
+        if node not in came:
+            came[node] = (None, labels)
+            queue.append(node)
+    while queue:
+        node = queue.popleft()
+        if is_goal(node):
+            way: list[list[Label]] = []
+            at: Node | None = node
+            while at is not None:
+                at, labels = came[at]
+                way.append(labels)
+            return node, [label for labels in reversed(way) for label in labels]
+        for label, after in successors(node):
+            if after not in came:
+                came[after] = (node, [label])
+                queue.append(after)
+                if most is not None and len(came) > most:
+                    raise TooManyError
+    return None
+
+
+class TooManyError(Exception):
+    """More was found than can be looked at."""
+
+
+def longest(
+    graph: Mapping[Node, Sequence[tuple[int, Node]]], stop: Mapping[Node, int]
+) -> dict[Node, int] | None:
+    """Return the greatest weight of a path from each node, with what stopping there adds.
+
+    None if a cycle has weight: then there is no greatest one.
+    """
+    plain = {node: [after for _, after in row] for node, row in graph.items()}
+    value: dict[Node, int] = {}
+    for component in components(plain):
+        members = set(component)
+        best = 0
+        for node in component:
+            best = max(best, stop[node])
+            for weight, after in graph[node]:
+                if after in members and weight:
+                    return None
+                best = max(best, weight + (0 if after in members else value[after]))
+        value.update(dict.fromkeys(component, best))
+    return value

@@ -1,0 +1,477 @@
+"""The three answers about a window: open starts, held starts, windows that share a position.
+
+Each is found on the automata first. What the clauses or an inexact space leave open is then
+settled as far as it can be: by a bound that is sound, by a certificate, or not at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from wex.analysis.answers import Answer, Growth, Way
+from wex.analysis.contexts import contexts_of
+from wex.analysis.describe import events_in_words
+from wex.analysis.graphs import TooManyError, backwards
+from wex.analysis.lists import Lists
+from wex.analysis.replay import held_starts
+from wex.analysis.starts import Pump, Starts
+from wex.analysis.subject import subject_of
+from wex.analysis.vectors import Pile, explore, most_shared, pile, step
+from wex.analysis.witness import complete, concrete, replayed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence, Set
+
+    from wex.analysis.contexts import Contexts, Edge
+    from wex.analysis.space import Budget
+    from wex.analysis.starts import Place
+    from wex.spec import Meaning
+    from wex.theory.evaluate import Event
+
+TRIED = 5  # cycles for which a certificate is looked for
+Shown = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What is counted: which starts, in which places, and how a stream is shown to reach n."""
+
+    what: str
+    starts: Starts
+    places: Callable[[Starts], Set[Place]]
+    faithful: bool  # the tables say all that the clauses do
+    clears: bool
+    shown: Shown
+
+
+class Analysis:
+    """The analysis of one window of a spec."""
+
+    def __init__(self, meaning: Meaning, at: int, budget: Budget) -> None:
+        self.meaning = meaning
+        self.at = at
+        self.budget = budget
+        self.began = time.monotonic()
+        self.subject = subject_of(meaning, at)
+        self.contexts = contexts_of([meaning], [self.subject], budget)
+        self.starts = Starts(self.contexts, self.subject)
+
+    @cached_property
+    def _timed_contexts(self) -> Contexts:
+        """Return the contexts that also tell whether time has passed."""
+        return contexts_of([self.meaning], [self.subject], self.budget, moments=True)
+
+    @property
+    def _exact(self) -> bool:
+        return self.contexts.space.exact and self.subject.faithful
+
+    # --- Answers
+
+    def _bounded(
+        self, what: str, bound: int, reason: str, *, exact: bool, way: Way | None = None
+    ) -> Answer:
+        return self._answer(what, "bounded", bound, reason, exact=exact, way=way)
+
+    def _unbounded(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
+        return self._answer(what, "unbounded", None, reason, growth=growth, way=way)
+
+    def _unknown(self, what: str, reason: str, way: Way | None = None) -> Answer:
+        return self._answer(what, "unknown", None, reason, way=way)
+
+    def _answer(
+        self,
+        what: str,
+        verdict: str,
+        bound: int | None,
+        reason: str,
+        *,
+        exact: bool = False,
+        growth: Growth | None = None,
+        way: Way | None = None,
+    ) -> Answer:
+        seconds = time.monotonic() - self.began
+        return Answer(what, verdict, bound, exact, growth, reason, seconds, self.meaning, way)  # type: ignore[arg-type]
+
+    def _why_inexact(self) -> str:
+        clauses = self.subject.clauses
+        if not self.contexts.space.exact:
+            return "the predicates relate events in more ways than could be told apart"
+        if clauses.having:
+            return "`having` may drop any of the windows"
+        return "how many events `within` lets in depends on the time between them"
+
+    # --- Open starts
+
+    @cached_property
+    def open(self) -> Answer:
+        """Return how many starts can be open at one position."""
+        what = "open starts"
+        if not self.starts.alive:
+            return self._bounded(what, 0, "no stream has such a window", exact=True)
+        if self.subject.in_order:
+            return self._in_order(what)
+        counting = Counting(
+            what,
+            self.starts,
+            lambda starts: starts.alive,
+            self.subject.faithful,
+            clears=False,
+            shown=self._shown_open,
+        )
+        return self._counted(counting)
+
+    def _in_order(self, what: str) -> Answer:
+        """Return the answer for `keep longest` and `disjoint`: at most one start for each state."""
+        clauses = self.subject.clauses
+        contexts = {context for context, _ in self.starts.alive}
+        widest = max(sum(at == each for at, _ in self.starts.alive) for each in contexts)
+        if clauses.within_time is not None:
+            # The earlier start in a state wins until it is too old: a microsecond apart or more.
+            bound = (clauses.within_time + 1) * widest
+            reason = "of the starts in one state only the earliest of each microsecond can win"
+            return self._bounded(what, bound, reason, exact=False)
+        if clauses.within_events is not None and not self.subject.counted:
+            return self._limited(what, clauses.within_events)
+        reason = f"with `keep {clauses.keep}` the earlier of two starts in one state wins"
+        try:
+            lists = Lists(self.starts, self.budget)
+        except TooManyError:
+            return self._bounded(what, widest, reason, exact=False)
+
+        def way(n: int) -> list[Event] | None:
+            path = lists.way_to(n)
+            return self._replayed_open(self.contexts, path, lists.ways_on(path), n)
+
+        return self._bounded(what, lists.most, reason, exact=self._exact, way=way)
+
+    def _limited(self, what: str, events: int) -> Answer:
+        reason = "`within` lets no more starts stay open than it has events"
+        return self._bounded(what, events, reason, exact=False)
+
+    def _shown_open(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
+        """Return a stream along a path if so many starts are open at its end."""
+        node: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
+        for edge in path:
+            node = (edge.to, step(starts, starts.alive, node, edge, spawn=True))
+        ways = [starts.completion((node[0], state)) for state, _ in node[1]]
+        return self._replayed_open(starts.contexts, path, ways, n)
+
+    def _replayed_open(
+        self, contexts: Contexts, path: Sequence[Edge], ways: Sequence[Sequence[Edge]], n: int
+    ) -> list[Event] | None:
+        found = concrete(contexts, path, ways)
+        if found is None:
+            return None
+        main, tails = found
+        return main if len(self._opened(main, tails)) >= n else None
+
+    def _opened(self, main: list[Event], tails: Sequence[list[Event]]) -> set[int]:
+        """Return the starts of which some continuation makes a window."""
+        last = len(main) - 1
+        opened: set[int] = set()
+        for tail in tails:
+            windows = replayed(self.meaning, self.at, [*main, *tail])
+            opened |= {b for b, e in windows or [] if b <= last <= e}
+        return opened
+
+    # --- Held starts
+
+    @cached_property
+    def held(self) -> Answer:
+        """Return how many starts the running plan can hold."""
+        what = "held starts"
+        subject = subject_of(self.meaning, self.at, planned=True)
+        clauses = subject.clauses
+        starts = Starts(self.contexts, subject)
+        if not starts.held:
+            return self._bounded(what, 0, "no start ever begins", exact=True)
+        late = clauses.having and clauses.keep in ("shortest", "disjoint")
+        counted = clauses.within_events is None or subject.counted
+        counting = Counting(
+            what,
+            starts,
+            lambda each: each.held,
+            faithful=counted and clauses.within_time is None and not late,
+            clears=clauses.keep == "disjoint" and not clauses.having,
+            shown=self._shown_held,
+        )
+        return self._counted(counting)
+
+    def _shown_held(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
+        found = concrete(starts.contexts, path)
+        return self._replayed_held(found[0], n) if found else None
+
+    def _replayed_held(self, events: list[Event], n: int) -> list[Event] | None:
+        conforms = replayed(self.meaning, self.at, events) is not None
+        return events if conforms and len(held_starts(self.meaning, self.at, events)) >= n else None
+
+    # --- Counting starts, open or held
+
+    def _counted(self, counting: Counting) -> Answer:
+        starts, what = counting.starts, counting.what
+        places = counting.places(starts)
+        exact = self.contexts.space.exact and counting.faithful
+        clauses = starts.subject.clauses
+        limit = clauses.within_events if not starts.subject.counted else None
+        try:
+            if counting.clears:
+                found = pile(starts, places, self.budget)
+                piles = [found] if found else []
+            else:
+                piles = [
+                    self._pile_of(starts.contexts, pump)
+                    for pump in islice(starts.pumps(places), TRIED)
+                ]
+            explored = (
+                None if piles else explore(starts, places, self.budget, clears=counting.clears)
+            )
+        except TooManyError:
+            if limit is not None:
+                return self._limited(what, limit)
+            return self._unknown(what, "there are more combinations of starts than were looked at")
+        if explored is not None:
+            bound = explored.most if limit is None else min(limit, explored.most)
+            reason = f"a start ends or dies at the latest when {bound} more {_have(bound)} begun"
+            return self._bounded(
+                what,
+                bound,
+                reason,
+                exact=exact,
+                way=lambda n: counting.shown(starts, explored.way_to(n), n),
+            )
+        if limit is not None:
+            return self._limited(what, limit)
+        words = events_in_words(self.meaning, self.subject, piles[0].cycle)
+        if clauses.within_time is not None:
+            return self._in_time(counting, clauses.within_time)
+        if exact:
+            return self._piling(counting, starts, piles[0], words)
+        if not self.contexts.space.exact:
+            for each in piles:
+                certified = self._certified(counting, each)
+                if certified is not None:
+                    return certified
+        reason = f"{words} would pile up starts, but {self._why_inexact()}"
+        return self._unknown(
+            what, reason, lambda n: counting.shown(starts, _repeated(piles[0], n), n)
+        )
+
+    def _pile_of(self, contexts: Contexts, pump: Pump) -> Pile:
+        return Pile(tuple(contexts.path_to(pump.context)), pump.cycle)
+
+    def _piling(self, counting: Counting, starts: Starts, found: Pile, words: str) -> Answer:
+        verb = "stays open" if counting.what == "open starts" else "is held"
+        reason = f"{words} can come again and again, and each time one more start {verb}"
+        return self._unbounded(
+            counting.what,
+            "linear",
+            reason,
+            lambda n: counting.shown(starts, _repeated(found, n), n),
+        )
+
+    def _in_time(self, counting: Counting, duration: int) -> Answer:
+        """Return the answer where starts pile up but for `within DURATION`.
+
+        They do so in no time at all, or the least time between events bounds them.
+        """
+        starts = Starts(self._timed_contexts, counting.starts.subject)
+        pump = next(starts.pumps(counting.places(starts), same_moment=True), None)
+        if pump is not None and self._timed_contexts.space.exact:
+            found = self._pile_of(starts.contexts, pump)
+            # The cycle takes no time: what holds of a few rounds holds of any number.
+            if counting.shown(starts, _repeated(found, 2), 2) is not None:
+                words = events_in_words(self.meaning, self.subject, pump.cycle)
+                return self._piling(counting, starts, found, words)
+        gap = self._timed_contexts.space.least_gap(self.meaning.spec.stream.order_by[0].text)
+        if gap:
+            reason = f"events are {gap:,} microseconds apart at least, and `within` is no longer"
+            return self._bounded(counting.what, duration // gap + 1, reason, exact=False)
+        return self._unknown(counting.what, self._why_inexact())
+
+    def _certified(self, counting: Counting, found: Pile) -> Answer | None:
+        """Return "unbounded" if the cycle can be repeated with the very same events."""
+        starts = counting.starts
+        tail: Sequence[Edge] = ()
+        if counting.what == "open starts":
+            end = found.cycle[-1].to
+            states = [state for context, state in starts.alive if context == end]
+            after = [state for state in states if _stays(starts, found.cycle, state)]
+            tail = starts.completion((end, after[0])) if after else ()
+        events = self.contexts.space.recurring(
+            [edge.step for edge in found.stem],
+            [edge.step for edge in found.cycle],
+            [edge.step for edge in tail],
+        )
+        if events is None:
+            return None
+        stem, cycle, rest = (complete(self.contexts, part) for part in events)
+
+        def way(n: int) -> list[Event] | None:
+            main = [*stem, *cycle * n]
+            if counting.what == "held starts":
+                return self._replayed_held(main, n)
+            return main if len(self._opened(main, [rest])) >= n else None
+
+        if way(3) is None:
+            return None
+        words = events_in_words(self.meaning, self.subject, found.cycle)
+        reason = f"the same events, {words}, can come again and again, one more start each time"
+        return self._unbounded(counting.what, "linear", reason, way)
+
+    # --- Windows that share a position
+
+    @cached_property
+    def overlap(self) -> Answer:
+        """Return how many windows can share one position."""
+        what = "windows that share a position"
+        clauses = self.subject.clauses
+        if not self.starts.alive:
+            return self._bounded(what, 0, "no stream has such a window", exact=True)
+        if clauses.keep == "disjoint" and not clauses.having:
+            reason = "`keep disjoint` reports windows that share nothing"
+            return self._bounded(what, 1, reason, exact=self._exact, way=self._one_window)
+        longest = clauses.keep == "longest" and not clauses.having
+        circles = self.starts.endless() & self.starts.alive
+        if circles or (not longest and self.open.verdict != "bounded"):
+            return self._overlapping(what, circles, longest=longest)
+        return self._shared(what, longest=longest)
+
+    def _one_window(self, n: int) -> list[Event] | None:
+        place, path = self._first_place(self.starts, self.starts.alive)
+        found = concrete(self.contexts, [*path, *self.starts.completion(place)])
+        return self._replayed_shared(found[0], n) if found else None
+
+    @staticmethod
+    def _first_place(starts: Starts, goals: Set[Place]) -> tuple[Place, list[Edge]]:
+        found = starts.way_to(goals)
+        assert found is not None
+        return found
+
+    def _shared(self, what: str, *, longest: bool) -> Answer:
+        """Return the answer where only finitely many windows end from a position on."""
+        weigh = _any if longest else sum
+        try:
+            explored = explore(self.starts, self.starts.alive, self.budget, clipped=longest)
+            found = most_shared(self.starts, explored, self.budget, weigh)
+        except TooManyError:
+            return self._unknown(what, "there are more combinations of windows than were looked at")
+        assert found is not None
+        bound, path = found
+        reason = f"of the starts up to a position, {bound} {_windows(bound)} can come at most"
+        return self._bounded(
+            what, bound, reason, exact=self._exact, way=self._along(self.contexts, path)
+        )
+
+    def _along(self, contexts: Contexts, path: Sequence[Edge]) -> Way:
+        def way(n: int) -> list[Event] | None:
+            found = concrete(contexts, path)
+            return self._replayed_shared(found[0], n) if found else None
+
+        return way
+
+    def _replayed_shared(self, events: list[Event], n: int) -> list[Event] | None:
+        windows = replayed(self.meaning, self.at, events) or []
+        most = max((sum(b <= p <= e for b, e in windows) for p in range(len(events))), default=0)
+        return events if most >= n else None
+
+    def _overlapping(self, what: str, circles: Set[Place], *, longest: bool) -> Answer:
+        """Return the answer where starts pile up, or one start has endlessly many windows."""
+        starts, timed = self.starts, self.subject.clauses.within_time is not None
+        if timed:
+            starts = Starts(self._timed_contexts, self.subject)
+            circles = starts.endless(same_moment=True) & starts.alive
+        faithful = self.subject.faithful or (timed and not self.subject.clauses.having)
+        if (
+            not starts.contexts.space.exact
+            or not faithful
+            or (self.subject.clauses.within_events is not None and not self.subject.counted)
+        ):
+            return self._overlap_of_open(what)
+        near = backwards(starts.graph, circles) & starts.alive
+        pump = None if longest else next(starts.pumps(near, same_moment=timed), None)
+        if pump is not None:
+            reason = "starts pile up, and each of them has endlessly many windows"
+            return self._checked(
+                what, "quadratic", reason, self._pumped(starts, pump, circles, timed)
+            )
+        pump = None if longest else next(starts.pumps(starts.alive, same_moment=timed), None)
+        if pump is not None:
+            reason = "starts pile up, and they can all end together"
+            return self._checked(what, "linear", reason, self._pumped(starts, pump, set(), timed))
+        if circles:
+            reason = "one start can have endlessly many windows"
+            return self._checked(what, "linear", reason, self._circling(starts, circles, timed))
+        return self._unknown(what, self._why_inexact())
+
+    def _checked(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
+        """Return "unbounded", after a look at a small stream where time decides, too."""
+        if self.subject.clauses.within_time is not None and way(2) is None:
+            return self._unknown(what, self._why_inexact())
+        return self._unbounded(what, growth, reason, way)
+
+    def _overlap_of_open(self, what: str) -> Answer:
+        """Return the answer if all that is known is how many starts can be open."""
+        limit = self.subject.clauses.within_events
+        if limit is not None and self.open.bound is not None:
+            reason = "`within` bounds the starts that are open and the ends of each"
+            return self._bounded(what, self.open.bound * limit, reason, exact=False)
+        if self.open.verdict == "unbounded":
+            reason = "starts pile up, and they can all end together"
+            return self._unbounded(what, "linear", reason, self.open.way or (lambda _: None))
+        return self._unknown(what, self._why_inexact())
+
+    def _pumped(self, starts: Starts, pump: Pump, circles: Set[Place], timed: bool) -> Way:
+        stem = starts.contexts.path_to(pump.context)
+        place = (pump.context, pump.state)
+        if circles:
+            goal, onwards = starts.between(place, circles)
+            loop = starts.loop(goal, same_moment=timed)
+            onwards_end = starts.completion(goal)
+        else:
+            onwards, loop, onwards_end = starts.completion(place), [], []
+
+        def way(n: int) -> list[Event] | None:
+            rounds = n if not circles else next(r for r in range(1, n + 1) if r * r >= n)
+            path = [*stem, *pump.cycle * rounds, *onwards, *loop * rounds, *onwards_end]
+            return self._along(starts.contexts, path)(n)
+
+        return way
+
+    def _circling(self, starts: Starts, circles: Set[Place], timed: bool) -> Way:
+        place, path = self._first_place(starts, circles)
+        loop, end = starts.loop(place, same_moment=timed), starts.completion(place)
+
+        def way(n: int) -> list[Event] | None:
+            return self._along(starts.contexts, [*path, *loop * n, *end])(n)
+
+        return way
+
+
+def _repeated(found: Pile, times: int) -> list[Edge]:
+    return [*found.stem, *found.cycle * times]
+
+
+def _stays(starts: Starts, cycle: Sequence[Edge], state: int) -> bool:
+    at = state
+    for edge in cycle:
+        at = starts.moved(at, edge)
+        if at < 0:
+            return False
+    return at == state
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _windows(count: int) -> str:
+    return "window" if count == 1 else "windows"
+
+
+def _any(counts: list[int]) -> int:
+    return 1 if counts else 0

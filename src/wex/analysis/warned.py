@@ -1,0 +1,77 @@
+"""`wex.find`: it runs any spec, and says if what it holds can grow without bound."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from wex.analysis.contexts import free_contexts
+from wex.analysis.space import Budget
+from wex.analysis.starts import Starts
+from wex.analysis.subject import subject_of
+from wex.analysis.verdicts import Analysis
+from wex.engine import find as finding
+from wex.spec import meaning as meaning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from wex.engine.columns import Data
+    from wex.spec import Meaning, tree
+
+LOGGER = logging.getLogger("wex")
+
+
+def find(
+    spec: tree.Spec,
+    data: Data,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+) -> pa.Table:
+    """Return the windows of a spec in some data, one row each.
+
+    A spec whose held starts can grow without bound is run, with a warning.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
+    >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
+    [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
+    """
+    warn(spec)
+    return finding.find(spec, data, partition_by, order_by)
+
+
+def warn(spec: tree.Spec) -> None:
+    """Log a warning if a running plan may hold any number of starts."""
+    if LOGGER.isEnabledFor(logging.WARNING):
+        for line in unbounded(spec):
+            LOGGER.warning(line)
+
+
+@lru_cache(maxsize=64)
+def unbounded(spec: tree.Spec) -> tuple[str, ...]:
+    """Return a line for each window of which a plan may hold any number of starts."""
+    found = []
+    meaning = meaning_of(spec)
+    for at, window in enumerate(meaning.expanded.windows):
+        if window.where is not None:
+            continue
+        if not _piles_up(meaning, at):
+            continue
+        held = Analysis(meaning, at, Budget(regions=50, seconds=2)).held
+        if held.verdict == "unbounded":
+            found.append(
+                f"the starts that window `{window.name.text}` holds can grow without bound"
+                f" ({held.growth}): {held.reason}"
+            )
+    return tuple(found)
+
+
+def _piles_up(meaning: Meaning, at: int) -> bool:
+    """Tell whether starts pile up if any event can follow any other: a quick first look."""
+    subject = subject_of(meaning, at, planned=True)
+    starts = Starts(free_contexts(subject), subject)
+    return any(True for _ in starts.pumps(starts.held))

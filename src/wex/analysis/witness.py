@@ -1,0 +1,161 @@
+"""Witnesses: concrete streams that show what a verdict says, replayed by the definition."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.analysis.question import promise_of
+from wex.engine.columns import conform, sort
+from wex.engine.reference.promise import check_promise
+from wex.engine.reference.streams import Stream, streams
+from wex.engine.reference.windows import Definition
+from wex.errors import DataError
+from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
+from wex.theory.terms import Constant, Field, atoms
+from wex.theory.terms import fields as fields_of
+from wex.windows.guards import moments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wex.analysis.contexts import Contexts, Edge
+    from wex.analysis.question import Question
+    from wex.spec import Meaning
+    from wex.spec.types import Type
+    from wex.theory.evaluate import Event, Value
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+OFFSETS = {
+    TIMESTAMP: (NEW_YEAR - EPOCH) // timedelta(microseconds=1),
+    DATE: (NEW_YEAR - EPOCH).days,
+}
+
+
+def concrete(
+    contexts: Contexts, path: Sequence[Edge], branches: Sequence[Sequence[Edge]] = ()
+) -> tuple[list[Event], list[list[Event]]] | None:
+    """Return events along a path and along continuations of it, complete in all fields."""
+    found = contexts.space.streams(
+        [edge.step for edge in path], [[edge.step for edge in branch] for branch in branches]
+    )
+    if found is None:
+        return None
+    main, tails = found
+    return (
+        complete(contexts, main),
+        [complete(contexts, tail, len(main)) for tail in tails],
+    )
+
+
+def complete(contexts: Contexts, events: Sequence[Event], first: int = 0) -> list[Event]:
+    """Return events with a value for every field; `first` is the position of the first one."""
+    question = contexts.question
+    shift = _shifts(question)
+    return [_filled(event, at, question, shift) for at, event in enumerate(events, first)]
+
+
+def _shifts(question: Question) -> dict[str, int]:
+    """Return by how much times are moved to this century: those compared with no other moment."""
+    fixed = {
+        field.name
+        for guard in question.guards()
+        for atom in atoms(guard)
+        for side in (getattr(atom, "left", None), getattr(atom, "right", None))
+        if isinstance(side, Constant)
+        for field in fields_of(atom)
+        if isinstance(atom.left, Field) or isinstance(atom.right, Field)  # type: ignore[union-attr]
+    }
+    return {
+        name: OFFSETS[type_]
+        for name, type_ in question.fields.items()
+        if type_ in OFFSETS and name not in fixed
+    }
+
+
+def _filled(
+    event: Event, at: int, question: Question, shift: Mapping[str, int]
+) -> dict[str, Value]:
+    """Return an event with a value for every field."""
+    found: dict[str, Value] = {}
+    for name, type_ in question.fields.items():
+        value = event.get(name)
+        if value is None:
+            value = _filler(type_, at if name in question.rising else 0)
+        elif isinstance(value, Fraction):
+            value = float(value)
+        elif name in shift:
+            assert isinstance(value, int)
+            value += shift[name]
+        found[name] = value
+    return found
+
+
+def _filler(type_: Type, at: int) -> Value:
+    if type_ == TIMESTAMP:
+        return OFFSETS[TIMESTAMP] + at * 1_000_000
+    if type_ == DATE:
+        return OFFSETS[DATE] + at
+    if type_.values:
+        return type_.values[0]
+    fillers: dict[Type, Value] = {
+        BOOL: False, INT: at, REAL: float(at), STRING: f"{at:04d}" if at else "a",
+    }  # fmt: skip
+    return fillers.get(type_)
+
+
+def table_of(meaning: Meaning, events: Sequence[Event]) -> pa.Table:
+    """Return events as a table that the spec can be run on."""
+    types = {BOOL: pa.bool_(), INT: pa.int64(), REAL: pa.float64(), STRING: pa.string()}
+    columns: dict[str, pa.Array] = {}
+    zone = "UTC" if any(zoned for _, zoned in moments(meaning)) else None
+    for name, type_ in meaning.fields.items():
+        values = [event[name] for event in events]
+        if type_ == TIMESTAMP:
+            columns[name] = pa.array(values, pa.int64()).cast(pa.timestamp("us", zone))
+        elif type_ == DATE:
+            columns[name] = pa.array(values, pa.int32()).cast(pa.date32())
+        elif type_ == REAL:
+            floats = [None if each is None else float(each) for each in values]
+            columns[name] = pa.array(floats, pa.float64())
+        elif type_ == OTHER:
+            columns[name] = pa.nulls(len(events), pa.int64())
+        else:
+            columns[name] = pa.array(values, types.get(type_, pa.string()))
+    return pa.table(columns)
+
+
+def events_of(meaning: Meaning, table: pa.Table) -> list[Event]:
+    """Return the events of a stream that is a table."""
+    keys = [name.text for name in meaning.spec.stream.partition_by]
+    table = conform(table, meaning.fields, keys)
+    found = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
+    return found[0].events if found else []
+
+
+def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[int, int]] | None:
+    """Return the windows of one window in a stream, by the definition; None if it is no stream.
+
+    It has to be in order, and to conform to every assumption.
+    """
+    spec = meaning.spec.stream
+    keys = [name.text for name in spec.partition_by]
+    order = [name.text for name in spec.order_by]
+    table = conform(table_of(meaning, events), meaning.fields, keys)
+    if not sort(table, keys, order, meaning.fields).equals(table):
+        return None
+    found = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
+    stream = found[0] if found else Stream((), [], [])
+    if len(found) > 1:
+        return None
+    promise = promise_of(meaning)
+    try:
+        if promise is not None:
+            check_promise(promise, stream)
+        return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]
+    except DataError:
+        return None

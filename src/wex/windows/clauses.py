@@ -1,0 +1,39 @@
+"""The clauses of a window beside its expressions, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wex.spec.types import EVENT_UNITS, microseconds
+
+if TYPE_CHECKING:
+    from wex.spec import tree
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """What `until`, `within`, `keep` and `having` say; `within_time` is in microseconds."""
+
+    until: bool
+    or_end: bool
+    within_events: int | None
+    within_time: int | None
+    keep: str
+    having: bool
+
+
+def clauses_of(window: tree.Window) -> Clauses:
+    """Return the clauses of a window."""
+    within, until = window.within, window.until
+    by_events = within is not None and within.unit.text in EVENT_UNITS
+    return Clauses(
+        until=until is not None,
+        or_end=until is not None and until.or_end,
+        within_events=int(within.amount.value) if within and by_events else None,
+        within_time=microseconds(within.amount, within.unit.text)
+        if within and not by_events
+        else None,
+        keep=window.keep.text if window.keep else "all",
+        having=window.having is not None,
+    )

@@ -1,0 +1,66 @@
+"""Compare the analysis with all short streams: python -m tests.analysis.fuzz COUNT SEED."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections import Counter
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+import wex
+from tests.analysis.small import alphabet, spec_texts, tried
+from wex.analysis.space import Budget
+from wex.analysis.verdicts import Analysis
+from wex.spec import meaning as meaning_of
+
+
+def compare(text: str, tally: Counter[str] | None = None) -> None:
+    meaning = meaning_of(wex.parse(text))
+    analysis = Analysis(meaning, 0, Budget())
+    longest = 6 if len(alphabet(meaning)) == 3 else 5
+    found = tried(meaning, 0, longest)
+    for name in ("open", "held", "overlap"):
+        answer, low = getattr(analysis, name), getattr(found, name)
+        if tally is not None:
+            tally[f"{name} {answer.verdict}{'' if answer.exact else ' inexact'}"] += 1
+        assert answer.verdict != "unknown", (name, answer.reason)
+        if answer.verdict == "bounded":
+            assert low <= answer.bound, (name, low, answer.bound)
+            if answer.exact:
+                answer.witness(answer.bound)
+        else:
+            for n in (1, 2, 5):
+                answer.witness(n)
+    if analysis.held.bound is not None:
+        assert analysis.open.bound is not None, "held is bounded, open is not"
+        assert analysis.held.bound >= analysis.open.bound, "held < open"
+
+
+def main(count: int, start: int) -> None:
+    tally: Counter[str] = Counter()
+    bad: list[str] = []
+
+    @seed(start)
+    @settings(max_examples=count, database=None, deadline=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(spec_texts())
+    def run(text: str) -> None:
+        began = time.monotonic()
+        try:
+            compare(text, tally)
+        except Exception as error:
+            bad.append(f"{text}\n   {type(error).__name__}: {error}")
+        tally["seconds"] += int(1000 * (time.monotonic() - began))
+
+    run()
+    print(dict(tally))
+    for each in bad[:6]:
+        print("-----\n" + each)
+    print(len(bad), "bad")
+
+
+if __name__ == "__main__":
+    random.seed(1)
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,143 @@
+"""Small random specs, and all that can be said of them by trying every short stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+
+from hypothesis import strategies as st
+
+from wex.analysis.question import promise_of
+from wex.analysis.replay import held_starts
+from wex.engine.reference.promise import check_promise
+from wex.engine.reference.streams import Stream
+from wex.engine.reference.windows import Definition
+from wex.errors import DataError
+from wex.spec import Meaning
+from wex.theory.evaluate import Event
+
+FINITE = "stream s (x enum('a', 'b'), ok bool)"
+WHOLE = "stream s (n int)"
+DOMAIN = "assume [0 <= n and n <= 2]*"
+_finite_atoms = st.sampled_from(
+    [
+        "x = 'a'",
+        "ok",
+        "x = x[-1]",
+        "x[-1] = 'b'",
+        "ok[-1]",
+        "ok and not ok[-1]",
+        "x != x[-2]",
+        "true",
+    ]
+)
+_whole_atoms = st.sampled_from(
+    [
+        "n > n[-1]",
+        "n = n[-1] + 1",
+        "n = 0",
+        "n[-1] = 2",
+        "n > n[-2]",
+        "n + n[-1] = 2",
+        "n < 2",
+        "true",
+    ]
+)
+
+
+def _regexes(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    leaf = st.one_of(
+        atoms.map("[{}]".format), atoms.map("[not ({})]".format), st.just("any"), st.just("()")
+    )
+
+    def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.one_of(
+            st.tuples(inner, inner).map(" ".join),
+            st.tuples(inner, inner).map(lambda pair: f"({pair[0]} | {pair[1]})"),
+            st.tuples(inner, inner).map(lambda pair: f"({pair[0]} & {pair[1]})"),
+            inner.map("({})*".format),
+            inner.map("({})+".format),
+            inner.map("({}){{1,2}}".format),
+            inner.map("~({})".format),
+        )
+
+    return st.recursive(leaf, grown, max_leaves=5)
+
+
+@st.composite
+def spec_texts(draw: st.DrawFn, *, windows: int = 1) -> str:
+    """Draw the text of a spec over few values."""
+    whole = draw(st.booleans())
+    atoms = _whole_atoms if whole else _finite_atoms
+    regexes = _regexes(atoms)
+    lines = [WHOLE, DOMAIN] if whole else [FINITE]
+    if draw(st.integers(0, 3)) == 0:
+        lines.append(f"assume {draw(regexes)}")
+    for at in range(windows):
+        pairs = draw(
+            st.lists(st.tuples(st.one_of(st.none(), regexes), regexes), min_size=1, max_size=2)
+        )
+        shown = [
+            (f"after {after} " if after is not None else "") + f"match {match}"
+            for after, match in pairs
+        ]
+        lines.append(f"window w{at} {' or '.join(shown)}")
+        until = draw(st.sampled_from(["", "", "", "until [{}]", "until [{}] or end"]))
+        lines.append(until.format(draw(atoms)))
+        lines.append(draw(st.sampled_from(["", "", "", "within 3 events"])))
+        keeps = ["all", "all", "shortest", "longest", "disjoint"]
+        lines.append(f"keep {draw(st.sampled_from(keeps))}")
+        lines.append(draw(st.sampled_from(["", "", "pad"])))
+    return "\n".join(line for line in lines if line)
+
+
+def alphabet(meaning: Meaning) -> list[Event]:
+    """Return every event."""
+    if "n" in meaning.fields:
+        return [{"n": n} for n in range(3)]
+    return [{"x": x, "ok": ok} for x in "ab" for ok in (False, True)]
+
+
+@dataclass
+class Tried:
+    """What short streams show: no more than there is."""
+
+    open: int = 0
+    held: int = 0
+    overlap: int = 0
+    windows: dict[tuple[int, ...], frozenset[tuple[int, int]]] = field(default_factory=dict)
+
+
+def conforming(meaning: Meaning, longest: int) -> list[tuple[int, ...]]:
+    """Return every stream up to a length that conforms, as numbers of events."""
+    events, promise = alphabet(meaning), promise_of(meaning)
+    found = []
+    for length in range(longest + 1):
+        for word in product(range(len(events)), repeat=length):
+            try:
+                if promise is not None:
+                    check_promise(promise, Stream((), [events[at] for at in word], []))
+            except DataError:
+                continue
+            found.append(word)
+    return found
+
+
+def tried(meaning: Meaning, at: int, longest: int) -> Tried:
+    """Return what all short streams show."""
+    events = alphabet(meaning)
+    result = Tried()
+    opened: dict[tuple[int, ...], set[int]] = {}
+    for word in conforming(meaning, longest):
+        stream = Stream((), [events[each] for each in word], list(range(len(word))))
+        windows = {(each.start, each.end) for each in Definition(meaning, at, stream).windows()}
+        result.windows[word] = frozenset(windows)
+        for b, e in windows:
+            for size in range(b + 1, e + 2):
+                opened.setdefault(word[:size], set()).add(b)
+        shared = [sum(b <= p <= e for b, e in windows) for p in range(len(word))]
+        result.overlap = max([result.overlap, *shared])
+        if len(word) == longest:
+            result.held = max(result.held, len(held_starts(meaning, at, stream.events)))
+    result.open = max([0, *map(len, opened.values())])
+    return result
