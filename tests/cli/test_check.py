@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 WEX = [str(Path(sys.executable).with_name("wex"))]
-RIGHT = "stream s (x real) let up = x > x[-1] window rise match up{3,} measure count() as n\n"
+RIGHT = "stream s (x real) let up = x > x[-1] window rise match up{3} measure count() as n\n"
 WRONG = "stream s (x real)\nwindow w match [y > 1]\n"
 
 

@@ -101,8 +101,8 @@ def _compared(
         if found.holds is False:
             return found
         if found.holds is None:
-            unknown = unknown or found
-    return unknown or Comparison(True, f"on every stream they {what}")
+            unknown = found
+    return Comparison(True, f"on every stream they {what}") if unknown is None else unknown
 
 
 def _same_streams(first: Meaning, second: Meaning) -> None:

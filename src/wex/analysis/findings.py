@@ -15,6 +15,7 @@ from wex.theory.projection import contradiction
 from wex.theory.solver import satisfiable
 from wex.theory.terms import Always
 from wex.windows.assumptions import compile_promise
+from wex.windows.order import order_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,10 +56,10 @@ def of_window(analysis: Analysis) -> Iterator[str]:
     """Yield what is odd about a window."""
     meaning, subject = analysis.meaning, analysis.subject
     name = subject.name
-    order = analysis.contexts.question.order
     for guard, predicate in named_guards(meaning, subject.compiled).items():
         if isinstance(guard, Always):
             continue
+        order, _, _ = order_guard(meaning, {field.name for field in terms.fields(guard)})
         if not satisfiable(terms.And((guard, order)), max(1, subject.lookback)):
             yield f"`{predicate}` can never hold"
     if analysis.open.bound == 0:

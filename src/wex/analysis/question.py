@@ -10,17 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.spec.types import BOOL, OTHER, STRING, Type
 from wex.theory import terms
 from wex.theory.letters import guard_of
-from wex.theory.terms import Always, Comparison, Constant, Field, Guard, IsFirst, Truth, atoms
+from wex.theory.terms import Guard, IsFirst, atoms
 from wex.windows.assumptions import Promise, compile_promise
+from wex.windows.order import equal, order_guard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wex.analysis.subject import Subject
     from wex.spec import Meaning
+    from wex.spec.types import Type
 
 Classes = tuple[Guard, ...]
 
@@ -65,15 +66,13 @@ def question_of(
 
     With `moments` there is one more reader: whether an event is at the same time as the one before.
     """
-    stream = meaning.spec.stream
-    keys = [name.text for name in stream.partition_by]
-    columns = [name.text for name in stream.order_by]
-    same = _same_moment(columns[0], meaning.fields) if moments else None
+    first = [name.text for name in meaning.spec.stream.order_by][:1]
+    same = equal(first[0], meaning.fields[first[0]]) if moments else None
     asked = [guard for each in subjects for guard in each.classes]
     asked += [guard for each in promises for phase in each.phases for guard in phase.guards]
     asked += [same] if same else []
     relevant = {field.name for guard in asked for field in terms.fields(guard)}
-    order, exact, rising = _order(meaning.fields, keys, columns, relevant)
+    order, exact, rising = order_guard(meaning, relevant)
     depth = max(
         [0, *(each.lookback for each in subjects), *(len(each.phases) - 1 for each in promises)]
     )
@@ -145,78 +144,3 @@ def _promise_reader(promise: Promise, levels: int) -> tuple[Classes | None, ...]
             tuple(guard_of(letters, sum(1 << letter for letter in each)) for each in classes)
         )
     return tuple(found)
-
-
-# --- The order of the stream
-
-
-def _order(
-    fields: Mapping[str, Type], keys: Sequence[str], columns: Sequence[str], relevant: set[str]
-) -> tuple[Guard, bool, tuple[str, ...]]:
-    """Return what the order says of two events in a row, if that is exact, and the free columns.
-
-    Events are sorted by the order columns, then by the others. A column of which nothing else is
-    asked can always rise, and what comes behind it is free.
-    """
-    parts = [_equal(name, fields[name]) for name in keys if name in relevant]
-    exact, rising = True, []
-    chain: list[str] = []
-    behind = [*columns, *(name for name in fields if name not in columns)] if columns else []
-    for name in behind:
-        if fields[name] == OTHER or name in keys:
-            continue
-        finite = fields[name] == BOOL or bool(fields[name].values)
-        if name not in relevant and not finite:
-            rising.append(name)
-            break
-        if fields[name] == STRING:  # equality is all that is known of texts
-            exact = False
-            break
-        chain.append(name)
-    if chain:
-        parts.append(_at_least(chain, fields))
-    return (terms.And(tuple(parts)) if parts else Always(True)), exact, tuple(rising)
-
-
-def _at_least(chain: Sequence[str], fields: Mapping[str, Type]) -> Guard:
-    name, *rest = chain
-    above, equal = _above(name, fields[name]), _equal(name, fields[name])
-    behind = _at_least(rest, fields) if rest else Always(True)
-    return terms.Or((above, terms.And((equal, behind))))
-
-
-def _pair(name: str, type_: Type) -> tuple[Field, Field]:
-    return Field(name, 0, type_), Field(name, -1, type_)
-
-
-def _equal(name: str, type_: Type) -> Guard:
-    now, before = _pair(name, type_)
-    if type_ == BOOL:
-        both = terms.And((Truth(now), Truth(before)))
-        return terms.Or((both, terms.And((terms.Not(Truth(now)), terms.Not(Truth(before))))))
-    return Comparison("=", now, before)
-
-
-def _above(name: str, type_: Type) -> Guard:
-    now, before = _pair(name, type_)
-    if type_ == BOOL:
-        return terms.And((Truth(now), terms.Not(Truth(before))))
-    if type_.values:
-        ranked = sorted(type_.values, key=str.encode)
-        return terms.Or(
-            tuple(
-                terms.And(
-                    (
-                        Comparison("=", now, Constant(high)),
-                        Comparison("=", before, Constant(low)),
-                    )
-                )
-                for at, high in enumerate(ranked)
-                for low in ranked[:at]
-            )
-        )
-    return Comparison(">", now, before)
-
-
-def _same_moment(name: str, fields: Mapping[str, Type]) -> Guard:
-    return _equal(name, fields[name])

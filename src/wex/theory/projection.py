@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Formula: TypeAlias = Any  # of z3, which has no types; only this module looks inside
 SECOND = 1_000_000  # microseconds
+DAYS = 1_000_000  # around 1970, that events are looked for in
+LARGE = 2**60
 WIDTH = 24  # whole numbers between the least and the greatest constant that are told apart
 
 
@@ -244,6 +246,9 @@ class Searching:
     def note(self, number: int, field: Field, variable: z3.ExprRef) -> None:
         """Note which variable is the value of a field of an event."""
         self.places[number, field.name] = (field, variable)
+        if field.kind == "whole":
+            most = DAYS if field.type.name == "date" else LARGE
+            self.solver.add(variable <= most, variable >= -most)
 
     def same(self, one: tuple[int, str], two: tuple[int, str]) -> None:
         """Say that two events have the same value of a field."""

@@ -227,10 +227,11 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
     return gram
 
 
-def satisfiable(guard: Guard, lookback: int) -> bool:
+def satisfiable(guard: Guard, lookback: int, *, missing: int = 0, floating: bool = False) -> bool:
     """Tell whether a guard can hold at all; what z3 cannot decide counts as possible."""
+    found = assignments([guard], lookback, missing=missing, floating=floating)
     try:
-        return any(next(iter(row)) for row in assignments([guard], lookback, floating=False))
+        return any(next(iter(row)) for row in found)
     except UndecidedError:
         return True
 

@@ -1,6 +1,6 @@
 """The stages from a spec to automata, one visible list.
 
-meaning → guards → letters → regular expressions over letters → normal form
+meaning → guards → letters → regular expressions over letters → normal form → smaller form
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wex.spec import tree
 from wex.windows.guards import Reading, deciding_parts
 from wex.windows.normal import NormalForm, normal_form
+from wex.windows.smaller import smaller
 
 if TYPE_CHECKING:
     from wex.spec import Meaning
@@ -30,13 +31,15 @@ class CompiledWindow:
     until: int | None
 
 
-def compile_window(meaning: Meaning, at: int) -> CompiledWindow:
-    """Return the window number `at` of a spec, compiled."""
+def compile_window(meaning: Meaning, at: int, *, as_written: bool = False) -> CompiledWindow:
+    """Return the window number `at` of a spec, compiled; `as_written`: not made smaller."""
     window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
     reading = Reading(deciding_parts(window), meaning.fields, lookback, pad=window.pad)
     pairs = [
         (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match)) for pair in window.pairs
     ]
     until = reading.where(window.until.predicate) if window.until else None
-    form = normal_form(reading.workshop, pairs)
-    return CompiledWindow(window, lookback, reading.letters, form, until)
+    form, letters = normal_form(reading.workshop, pairs), reading.letters
+    if not as_written:
+        letters, form, until = smaller(meaning, letters, form, until, lookback, pad=window.pad)
+    return CompiledWindow(window, lookback, letters, form, until)

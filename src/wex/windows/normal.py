@@ -107,11 +107,18 @@ def _window_automaton(shop: Workshop, begins: Sequence[Regex]) -> tuple[DFA, dic
     states, table = crawl(distinct, successors)
     final = np.array([state.nullable for state in states], dtype=np.bool_)
     rows = np.array(table, dtype=np.int32).reshape(len(states), shop.width)
-    blocks = refine(rows, final.tolist())
-    merged, members = merge_states(rows, blocks)
-    narrow, narrow_table = merge_columns(np.array(shop.classes, dtype=np.int32), merged)
-    window = DFA(narrow, narrow_table, final[members])
+    window, blocks = _merged(np.array(shop.classes, dtype=np.int32), rows, final)
     return window, {regex: blocks[at] for at, regex in enumerate(distinct)}
+
+
+def _merged(
+    classes: NDArray[np.int32], table: NDArray[np.int32], final: NDArray[np.bool_]
+) -> tuple[DFA, list[int]]:
+    """Return the automaton with equal states and columns merged, and what became of each state."""
+    blocks = refine(table, final.tolist())
+    merged, members = merge_states(table, blocks)
+    narrow, narrow_table = merge_columns(classes, merged)
+    return DFA(narrow, narrow_table, final[members]), blocks
 
 
 def _minimal(
@@ -124,3 +131,25 @@ def _minimal(
     starts = np.array([labels[member] for member in members], dtype=np.int32)
     starts.flags.writeable = False
     return NormalForm(DFA(narrow, narrow_table, starts != NONE), starts, window)
+
+
+def restricted(form: NormalForm, letters: Sequence[int]) -> NormalForm:
+    """Return the form over some of its letters, in that order, without what only others reach."""
+    before = form.prefix.table[:, form.prefix.classes[list(letters)]]
+    inside = form.window.table[:, form.window.classes[list(letters)]]
+    reached, table = crawl([0], lambda state: before[state].tolist())
+    begins = dict.fromkeys(int(form.starts[state]) for state in reached)
+    begins.pop(NONE, None)
+    states, rows = crawl(begins or [0], lambda state: inside[state].tolist())
+    final = form.window.final[states]
+    width = len(letters)
+    classes = np.arange(width, dtype=np.int32)
+    filled = np.array(rows, dtype=np.int32).reshape(len(states), width)
+    window, blocks = _merged(classes, filled, final)
+    entry = {state: blocks[at] for at, state in enumerate(states)}
+    labels = [
+        NONE if form.starts[state] == NONE else entry[int(form.starts[state])] for state in reached
+    ]
+    labels = [NONE if each != NONE and not window.live[each] else each for each in labels]
+    outer = np.array(table, dtype=np.int32).reshape(len(reached), width)
+    return _minimal(classes.tolist(), outer, labels, window)

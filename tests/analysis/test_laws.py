@@ -1,0 +1,95 @@
+"""Laws of the analysis, on random specs over few values, where every short stream can be tried."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pyarrow as pa
+from hypothesis import given, settings
+
+import wex
+from tests.analysis.fuzz import compare
+from tests.analysis.small import alphabet, spec_texts, tried
+from wex.analysis.question import promise_of
+from wex.engine.reference.promise import check_promise
+from wex.engine.reference.streams import Stream
+from wex.spec import meaning as meaning_of
+from wex.spec import tree
+
+few = settings(max_examples=max(10, settings.default.max_examples // 10))  # type: ignore[union-attr]
+
+
+@few
+@given(spec_texts())
+def test_verdicts_agree_with_every_short_stream(text: str) -> None:
+    compare(text, longest=4)
+
+
+@few
+@given(spec_texts(windows=2))
+def test_equivalence_agrees_with_every_short_stream(text: str) -> None:
+    spec = wex.parse(text)
+    meaning = meaning_of(spec)
+    first, second = (
+        replace(spec, windows=(replace(window, name=tree.Name("w")),)) for window in spec.windows
+    )
+    windows = [tried(meaning, at, 4).windows for at in (0, 1)]
+    found = wex.equivalent(first, second)
+    assert found.holds is not None
+    if found.holds:
+        assert windows[0] == windows[1]
+    else:
+        assert found.window is not None
+        assert found.witness is not None
+        _, start, end = found.window
+        both = [_has(spec, found.witness, start, end) for spec in (first, second)]
+        assert both[0] != both[1]
+        shortest = min(
+            (len(word) for word in windows[0] if windows[0][word] != windows[1][word]), default=5
+        )
+        assert found.witness.num_rows <= shortest
+    narrow = wex.includes(first, second)
+    included = all(windows[0][word] >= windows[1][word] for word in windows[0])
+    assert narrow.holds is not None
+    assert included or narrow.holds is False
+
+
+def _has(spec: wex.Spec, stream: pa.Table, start: int, end: int) -> bool:
+    rows = wex.find(spec, stream).to_pylist()
+    return (start, end) in [(row["start_index"], row["end_index"]) for row in rows]
+
+
+@few
+@given(spec_texts())
+def test_the_engine_never_holds_more(text: str) -> None:
+    spec = wex.parse(text)
+    meaning = meaning_of(spec)
+    held = wex.check(spec)["w0"].held
+    events = _long_stream(meaning)
+    if held.bound is None or not events:
+        return
+    processor = wex.Processor(spec)
+    for begin in range(0, len(events), 7):
+        part = events[begin : begin + 7]
+        processor.feed({name: [event[name] for event in part] for name in part[0]})
+        assert processor.everything().lists["held.0"].num_rows <= held.bound
+
+
+def _long_stream(meaning: wex.spec.Meaning) -> list[dict[str, object]]:
+    """Return a stream that conforms, as long as one goes."""
+    choose = random.Random(len(str(meaning.spec)))
+    events, promise = alphabet(meaning), promise_of(meaning)
+    found: list[dict[str, object]] = []
+    for _ in range(120):
+        for event in choose.sample(events, len(events)):
+            try:
+                if promise is not None:
+                    check_promise(promise, Stream((), [*found, event], []))  # type: ignore[list-item]
+            except wex.DataError:
+                continue
+            found.append(dict(event))
+            break
+        else:
+            break
+    return found

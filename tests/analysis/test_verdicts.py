@@ -1,0 +1,126 @@
+"""Verdicts and bounds of known specs, the ones of the semantics among them."""
+
+from __future__ import annotations
+
+import pytest
+
+import wex
+from wex import examples
+
+AB = "stream s (x enum('a', 'b'))"
+X = "stream s (x real)"
+INSIDE = "assume [0 < x and x < 10]*"
+UP = "let up = x > x[-1]"
+CHAIN = "let g = (x[-1] = 'a' and x = 'b') or (x[-1] = 'b' and x = 'c')"
+LINEAR, QUADRATIC = "linear", "quadratic"
+
+# text, open, held, overlap: a bound, or how it grows
+KNOWN: dict[str, tuple[str, int | str, int | str, int | str]] = {
+    "trend": (examples.text("trend"), 1, 1, 1),
+    "sliding 5 by 2": (f"{X} window w after (any any)* match any{{5}}", 3, 3, 3),
+    "any hundred": (f"{X} window w match any{{100}}", 100, 100, 100),
+    "a* b": (f"{AB} window w match [x = 'a']* [x = 'b']", LINEAR, LINEAR, LINEAR),
+    "a* b without aaa": (
+        f"{AB} assume ~(any* [x = 'a']{{3}} any*) window w match [x = 'a']* [x = 'b']", 3, 3, 3,
+    ),
+    "rising reals": (f"{X} {UP} window w match up+", LINEAR, LINEAR, QUADRATIC),
+    "rising reals inside": (f"{X} {INSIDE} {UP} window w match up+", LINEAR, LINEAR, QUADRATIC),
+    "rising integers inside": (f"stream s (x int) {INSIDE} {UP} window w match up+", 8, 8, 20),
+    "counting reals inside": (f"{X} {INSIDE} window w match [x = x[-1] + 1]+", 9, 9, 25),
+    "never": (f"{X} {UP} window w match up any* up [x[-1] < x[-2]]", 0, LINEAR, 0),
+    "one start, endless ends": (f"{X} window w after () match any+", 1, 1, LINEAR),
+    "the lemma's counterexample": (
+        f"stream s (x enum('a', 'b', 'c')) {CHAIN} window w match [g]+", 2, 2, 2,
+    ),
+    "longest": (f"{AB} window w match [x = 'a']* [x = 'b'] keep longest", 1, LINEAR, 1),
+    "disjoint": (f"{AB} window w match [x = 'a']* [x = 'b'] keep disjoint", 1, LINEAR, 1),
+    "five, disjoint": (f"{AB} window w match any{{5}} keep disjoint", 1, 5, 1),
+    "shortest": (f"{AB} window w match any+ keep shortest", 1, 1, 1),
+    "within events": (f"{AB} window w match any+ within 7 events", 7, 7, 28),
+    "until": (f"{AB} window w match [x = 'a'] until [x = 'b']", 1, 1, 1),
+    "until or end": (f"{AB} window w match any+ until [x = 'b'] or end", LINEAR, LINEAR, QUADRATIC),
+    "pad": (f"{X} window w pad match [is_first] any{{3}}", 1, 1, 1),
+    "several pairs": (f"{AB} window w match any{{2}} or match any{{4}}", 4, 4, 6),
+    "strings": ("stream s (u string) window w match [u = u[-1]]{2}", 2, 2, 2),
+    "the key stays": (
+        "stream s (k string, x real) partition by k window w match [k != k[-1]]", 0, 0, 0,
+    ),
+    "the order": ("stream s (t int, x real) order by t window w match [t < t[-1]]", 0, 0, 0),
+    "ties": (
+        "stream s (t int, x real) order by t window w match [t = t[-1] and x < x[-1]]", 0, 0, 0,
+    ),
+    "a product": ("stream s (x real, y real) window w match [x * y > 1]+ [x * x < 0]", 0, LINEAR, 0),
+    "a product of two events": (
+        "stream s (x real) window w match [x * x[-1] > 1]+", LINEAR, LINEAR, LINEAR,
+    ),
+    "different lookback of an assumption": (
+        f"{X} assume [x > x[-1]]* assume [x < 3]* window w match [x >= 2 and x < 3] [x >= 3]", 0, 1, 0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known(name: str) -> None:
+    text, *expected = KNOWN[name]
+    (window,) = wex.check(wex.parse(text))
+    found = []
+    for answer in window.answers.values():
+        found.append(answer.bound if answer.verdict == "bounded" else answer.growth)
+        assert answer.verdict != "bounded" or answer.exact
+        assert answer.reason
+        assert answer.seconds >= 0
+    assert found == expected
+
+
+def test_time_bounds_what_comes_in_it() -> None:
+    stream = "stream s (t timestamp, x real) order by t"
+    rare = wex.check(
+        wex.parse(f"{stream} assume [t - t[-1] >= 1 second]* window w match any+ within 10 seconds")
+    )["w"]
+    assert (rare.held.verdict, rare.held.bound, rare.held.exact) == ("bounded", 11, False)
+    dense = wex.check(wex.parse(f"{stream} window w match any+ within 10 seconds"))["w"]
+    assert (dense.held.verdict, dense.held.growth) == ("unbounded", "linear")
+    assert (dense.overlap.verdict, dense.overlap.growth) == ("unbounded", "quadratic")
+    assert dense.open.witness(5).num_rows >= 5
+    few = wex.check(wex.parse(f"{stream} window w match any{{3}} within 10 seconds"))["w"]
+    assert (few.open.bound, few.open.exact) == (3, False)
+    once = wex.check(wex.parse(f"{stream} window w match any+ within 1 second keep longest"))["w"]
+    assert once.open.bound == 1_000_001
+
+
+def test_having_only_removes() -> None:
+    having = "measure count() as n having n > 3"
+    few = wex.check(wex.parse(f"{X} window w match any{{2}} {having}"))["w"]
+    assert (few.open.bound, few.open.exact, few.held.exact) == (2, False, True)
+    many = wex.check(wex.parse(f"{X} window w match any+ {having}"))["w"]
+    assert (many.open.verdict, many.held.verdict) == ("unknown", "unbounded")
+    assert "having" in many.open.reason
+
+
+def test_what_is_not_finished_is_said_to_be_so() -> None:
+    falls = wex.check(wex.parse(f"{X} window w match [x = x[-1] - 1 and x >= 0]+"))["w"]
+    assert falls.open.verdict == "unknown"
+    assert "pile up" in falls.open.reason
+
+
+def test_formulas_are_not_analysed_yet() -> None:
+    report = wex.check(wex.parse(f"{X} window w where begin = end"))
+    assert report["w"].open.verdict == "unknown"
+
+
+def test_a_report_is_read_by_name() -> None:
+    report = wex.check(wex.parse(f"{X} window one match any window two match any{{2}}"))
+    assert [window.name for window in report] == ["one", "two"]
+    assert report["two"].open.bound == 2
+    assert "two: open 2" in str(report)
+    with pytest.raises(KeyError, match="one, two"):
+        report["three"]
+
+
+def test_bytes_of_a_stream() -> None:
+    small = wex.check(wex.parse(f"{X} window w match any{{2}}")).state_bytes
+    large = wex.check(wex.parse(f"{X} window w match any{{20}}")).state_bytes
+    assert small is not None
+    assert large is not None
+    assert large > small + 18 * 8
+    assert wex.check(wex.parse(f"{X} window w match any+")).state_bytes is None
