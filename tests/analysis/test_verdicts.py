@@ -51,7 +51,7 @@ KNOWN: dict[str, tuple[str, int | str, int | str, int | str]] = {
     ),
     "a product": ("stream s (x real, y real) window w match [x * y > 1]+ [x * x < 0]", 0, LINEAR, 0),
     "a product of two events": (
-        "stream s (x real) window w match [x * x[-1] > 1]+", LINEAR, LINEAR, LINEAR,
+        "stream s (x real) window w match [x * x[-1] > 1]+", LINEAR, LINEAR, QUADRATIC,
     ),
     "different lookback of an assumption": (
         f"{X} assume [x > x[-1]]* assume [x < 3]* window w match [x >= 2 and x < 3] [x >= 3]", 0, 1, 0,
@@ -89,12 +89,21 @@ def test_time_bounds_what_comes_in_it() -> None:
 
 
 def test_having_only_removes() -> None:
-    having = "measure count() as n having n > 3"
+    having = "measure sum(x) as total having total > 3"
     few = wex.check(wex.parse(f"{X} window w match any{{2}} {having}"))["w"]
     assert (few.open.bound, few.open.exact, few.held.exact) == (2, False, True)
     many = wex.check(wex.parse(f"{X} window w match any+ {having}"))["w"]
     assert (many.open.verdict, many.held.verdict) == ("unknown", "unbounded")
     assert "having" in many.open.reason
+
+
+def test_having_about_the_count_is_exact() -> None:
+    few = "measure count() as n having n > 3 and n != 5"
+    found = wex.check(wex.parse(f"{X} window w match any{{2,6}} {few} keep shortest"))["w"]
+    assert (found.open.bound, found.open.exact) == (4, True)
+    assert (found.held.bound, found.held.exact) == (6, False)
+    never = wex.check(wex.parse(f"{X} window w match any{{2,3}} {few}"))["w"]
+    assert (never.open.bound, never.held.bound) == (0, 3)
 
 
 def test_what_is_not_finished_is_said_to_be_so() -> None:

@@ -8,7 +8,8 @@ from wex.analysis.describe import named_guards
 from wex.analysis.graphs import shortest
 from wex.analysis.question import promise_of
 from wex.analysis.starts import Starts
-from wex.analysis.subject import DEAD, subject_of
+from wex.analysis.subject import subject_of
+from wex.analysis.tables import DEAD
 from wex.theory import terms
 from wex.theory.letters import cover
 from wex.theory.projection import contradiction

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError, backwards, shortest
-from wex.analysis.subject import DEAD
+from wex.analysis.tables import DEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

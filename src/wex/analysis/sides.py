@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wex.analysis.subject import DEAD
+from wex.analysis.tables import DEAD
 
 if TYPE_CHECKING:
     from wex.analysis.contexts import Edge

@@ -28,7 +28,7 @@ class Budget:
     """How much work an analysis may take; what is not finished then is said to be so."""
 
     regions: int = 150
-    seconds: float = 10.0
+    seconds: float = 5.0
     vectors: int = 20_000
     began: float = field(default_factory=time.monotonic)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import backwards, cyclic, shortest
 from wex.analysis.space import SILENT
-from wex.analysis.subject import DEAD
+from wex.analysis.tables import DEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set

@@ -1,7 +1,7 @@
 """One window as the analysis sees it: its automata by classes of grams, and its clauses.
 
-Clauses that only change the automata are worked into them here: `keep shortest` ends a start with
-its first window, `within N events` counts events in the states.
+Clauses that only change the automata are worked into them: `keep shortest` ends a start with its
+first window, `within N events` and a `having` about the count of events count them in the states.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wex.automata.crawl import coreachable, crawl
+from wex.analysis.tables import DEAD, Lengths, Tables, counting, lengths_of_having, spent
 from wex.automata.dfa import common_classes
 from wex.theory.letters import guard_of
 from wex.windows.clauses import Clauses, clauses_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.terms import Guard
 
-DEAD = -1
 MOST_COUNTED = 20_000  # states of a window automaton that counts events
 
 
@@ -81,30 +80,23 @@ def subject_of(meaning: Meaning, at: int, *, planned: bool = False, plain: bool 
     clauses = clauses_of(window)
     if plain:
         clauses = replace(clauses, keep="all", within_events=None)
-    moves = [
-        tuple(int(row[cls]) if form.window.live[row[cls]] else DEAD for _, cls, _ in own)
-        for row in form.window.table
-    ]
-    final = tuple(map(bool, form.window.final))
-    starts = tuple(int(each) if each != NONE else DEAD for each in form.starts)
+    tables = Tables(
+        [
+            tuple(int(row[cls]) if form.window.live[row[cls]] else DEAD for _, cls, _ in own)
+            for row in form.window.table
+        ],
+        tuple(map(bool, form.window.final)),
+        tuple(int(each) if each != NONE else DEAD for each in form.starts),
+    )
+    lengths = _lengths(meaning, at, clauses, planned=planned, plain=plain)
+    counted = lengths is not None and lengths.enough * len(tables.moves) <= MOST_COUNTED
+    if lengths is not None and counted:
+        tables = counting(tables, lengths, planned=planned)
+        if not planned and lengths_of_having(meaning, at) is not None and not plain:
+            clauses = replace(clauses, having=False)  # it is part of the tables now
     # `having` comes before `keep`: then nothing is known of which windows a start has.
     if clauses.keep == "shortest" and not clauses.having:
-        # A window has an event at least: where starts begin, none has ended yet.
-        fresh = {each: len(moves) + at for at, each in enumerate(sorted(set(starts) - {DEAD}))}
-        moves += [moves[each] for each in fresh]
-        final += (False,) * len(fresh)
-        starts = tuple(fresh.get(each, DEAD) for each in starts)
-        moves = [
-            tuple(
-                DEAD if final[state] and (until is None or until[cls]) else after
-                for cls, after in enumerate(row)
-            )
-            for state, row in enumerate(moves)
-        ]
-    events = clauses.within_events
-    counted = events is not None and events * len(moves) <= MOST_COUNTED
-    if events is not None and counted:
-        moves, final, starts = _counting(moves, final, starts, events, planned=planned)
+        tables = spent(tables, until)
     return Subject(
         name=window.name.text,
         first=0 if window.pad else compiled.lookback,
@@ -113,46 +105,21 @@ def subject_of(meaning: Meaning, at: int, *, planned: bool = False, plain: bool 
         masks=tuple(masks),
         compiled=compiled,
         prefix=tuple(tuple(int(row[cls]) for cls, _, _ in own) for row in form.prefix.table),
-        starts=starts,
-        window=tuple(moves),
-        final=final,
+        starts=tables.starts,
+        window=tuple(tables.moves),
+        final=tables.final,
         until=until,
         clauses=clauses,
         counted=counted,
     )
 
 
-def _counting(
-    moves: list[tuple[int, ...]],
-    final: tuple[bool, ...],
-    starts: tuple[int, ...],
-    most: int,
-    *,
-    planned: bool,
-) -> tuple[list[tuple[int, ...]], tuple[bool, ...], tuple[int, ...]]:
-    """Return window automaton and starts with the number of events read in the states."""
-
-    def successors(state: tuple[int, int]) -> list[tuple[int, int]]:
-        at, count = state
-        row = [(after, count + 1) for after in moves[at]] if at != DEAD else []
-        return [
-            (after, number) if after != DEAD and number <= most else (DEAD, 0)
-            for after, number in row or [(DEAD, 0)] * len(moves[0])
-        ]
-
-    entries = [(each, 0) for each in dict.fromkeys(starts) if each != DEAD]
-    states, table = crawl(entries or [(DEAD, 0)], successors)
-    accepted = [at != DEAD and final[at] for at, _ in states]
-    live = coreachable(table, accepted)
-    if planned:
-        live = [at != DEAD for at, _ in states]
-    rows = [tuple(after if live[after] else DEAD for after in row) for row in table]
-    numbers = {state: number for number, state in enumerate(states)}
-    return (
-        rows,
-        tuple(accepted),
-        tuple(
-            DEAD if each == DEAD or not live[numbers[each, 0]] else numbers[each, 0]
-            for each in starts
-        ),
-    )
+def _lengths(
+    meaning: Meaning, at: int, clauses: Clauses, *, planned: bool, plain: bool
+) -> Lengths | None:
+    """Return which lengths of windows `within N events` and `having` let pass, if they speak of it."""
+    having = None if planned or plain else lengths_of_having(meaning, at)
+    most = clauses.within_events
+    if having is None:
+        return None if most is None else Lengths(most, lambda _: True, most)
+    return having if most is None else Lengths(most, having.allowed, most)

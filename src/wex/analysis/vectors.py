@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError, cyclic, longest, shortest
-from wex.analysis.subject import DEAD
+from wex.analysis.tables import DEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Set
@@ -31,6 +31,7 @@ class Explored:
 
     nodes: list[Node]
     parents: list[tuple[int, Edge] | None]
+    greatest: list[int]  # the nodes that no other one covers
 
     @property
     def most(self) -> int:
@@ -82,7 +83,7 @@ def explore(
     With `clipped` one start in a state stands for any number of them.
     """
     initial: Node = (0, ())
-    found = Explored([initial], [None])
+    found = Explored([initial], [None], [])
     kept: dict[int, list[Vector]] = {0: [()]}
     seen = {initial}
     queue: deque[int] = deque([0])
@@ -112,6 +113,9 @@ def explore(
             queue.append(len(found.nodes) - 1)
             if len(found.nodes) > budget.vectors or budget.left() < 0:
                 raise TooManyError
+    found.greatest = [
+        at for at, (context, vector) in enumerate(found.nodes) if clears or vector in kept[context]
+    ]
     return found
 
 
@@ -230,7 +234,7 @@ def most_shared(
     """
     graph: dict[Node, list[tuple[int, Node]]] = {}
     edges: dict[tuple[Node, Node], Edge] = {}
-    pending = list(dict.fromkeys(explored.nodes))
+    pending = [explored.nodes[at] for at in explored.greatest]
     while pending:
         node = pending.pop()
         if node in graph:
@@ -253,7 +257,7 @@ def most_shared(
         return None
     best, at = max(
         (value[node] + _arriving(starts, node, weigh), -at)
-        for at, node in enumerate(explored.nodes)
+        for at, node in ((at, explored.nodes[at]) for at in explored.greatest)
     )
     onwards = shortest(
         [((explored.nodes[-at], value[explored.nodes[-at]]), [])],

@@ -60,6 +60,8 @@ class Analysis:
         self.subject = subject_of(meaning, at)
         self.contexts = contexts_of([meaning], [self.subject], budget)
         self.starts = Starts(self.contexts, self.subject)
+        # A cycle that was shown to repeat with the same events: events before it, of it, behind it.
+        self._certificate: tuple[Pile, list[Event], list[Event], list[Event]] | None = None
 
     @cached_property
     def _timed_contexts(self) -> Contexts:
@@ -248,7 +250,7 @@ class Analysis:
             return self._limited(what, limit)
         words = events_in_words(self.meaning, self.subject, piles[0].cycle)
         if clauses.within_time is not None:
-            return self._in_time(counting, clauses.within_time)
+            return self._in_time(counting)
         if exact:
             return self._piling(counting, starts, piles[0], words)
         if not self.contexts.space.exact:
@@ -274,7 +276,7 @@ class Analysis:
             lambda n: counting.shown(starts, _repeated(found, n), n),
         )
 
-    def _in_time(self, counting: Counting, duration: int) -> Answer:
+    def _in_time(self, counting: Counting) -> Answer:
         """Return the answer where starts pile up but for `within DURATION`.
 
         They do so in no time at all, or the least time between events bounds them.
@@ -287,11 +289,17 @@ class Analysis:
             if counting.shown(starts, _repeated(found, 2), 2) is not None:
                 words = events_in_words(self.meaning, self.subject, pump.cycle)
                 return self._piling(counting, starts, found, words)
-        gap = self._timed_contexts.space.least_gap(self.meaning.spec.stream.order_by[0].text)
-        if gap:
-            reason = f"events are {gap:,} microseconds apart at least, and `within` is no longer"
-            return self._bounded(counting.what, duration // gap + 1, reason, exact=False)
+        most = self._most_in_time()
+        if most is not None:
+            reason = f"no more than {most:,} events come in the time of `within`"
+            return self._bounded(counting.what, most, reason, exact=False)
         return self._unknown(counting.what, self._why_inexact())
+
+    def _most_in_time(self) -> int | None:
+        """Return how many events come within the time of `within`, if that has a bound."""
+        duration = self.subject.clauses.within_time
+        gap = self._timed_contexts.space.least_gap(self.meaning.spec.stream.order_by[0].text)
+        return duration // gap + 1 if gap and duration is not None else None
 
     def _certified(self, counting: Counting, found: Pile) -> Answer | None:
         """Return "unbounded" if the cycle can be repeated with the very same events."""
@@ -299,15 +307,17 @@ class Analysis:
         tail: Sequence[Edge] = ()
         if counting.what == "open starts":
             end = found.cycle[-1].to
-            states = [state for context, state in starts.alive if context == end]
-            after = [state for state in states if _stays(starts, found.cycle, state)]
-            tail = starts.completion((end, after[0])) if after else ()
-        events = self.contexts.space.recurring(
-            [edge.step for edge in found.stem],
-            [edge.step for edge in found.cycle],
-            [edge.step for edge in tail],
-        )
-        if events is None:
+            staying = self._staying(found)
+            tail = starts.completion((end, staying[0])) if staying else ()
+        for times in (1, 2, 3):
+            events = self.contexts.space.recurring(
+                [edge.step for edge in found.stem],
+                [edge.step for edge in found.cycle * times],
+                [edge.step for edge in tail],
+            )
+            if events is not None:
+                break
+        else:
             return None
         stem, cycle, rest = (complete(self.contexts, part) for part in events)
 
@@ -319,9 +329,20 @@ class Analysis:
 
         if way(3) is None:
             return None
+        if counting.what == "open starts":
+            self._certificate = (found, stem, cycle, rest)
         words = events_in_words(self.meaning, self.subject, found.cycle)
         reason = f"the same events, {words}, can come again and again, one more start each time"
         return self._unbounded(counting.what, "linear", reason, way)
+
+    def _staying(self, found: Pile) -> list[int]:
+        """Return the window states in which a start is open and stays when a cycle is gone."""
+        end = found.cycle[-1].to
+        return [
+            state
+            for context, state in self.starts.alive
+            if context == end and _stays(self.starts, found.cycle, state)
+        ]
 
     # --- Windows that share a position
 
@@ -403,6 +424,9 @@ class Analysis:
         if pump is not None:
             reason = "starts pile up, and they can all end together"
             return self._checked(what, "linear", reason, self._pumped(starts, pump, set(), timed))
+        if timed and (most := self._most_in_time()) is not None and self.open.bound is not None:
+            reason = "the least time between events bounds starts and ends in `within`"
+            return self._bounded(what, self.open.bound * most, reason, exact=False)
         if circles:
             reason = "one start can have endlessly many windows"
             return self._checked(what, "linear", reason, self._circling(starts, circles, timed))
@@ -420,10 +444,30 @@ class Analysis:
         if limit is not None and self.open.bound is not None:
             reason = "`within` bounds the starts that are open and the ends of each"
             return self._bounded(what, self.open.bound * limit, reason, exact=False)
-        if self.open.verdict == "unbounded":
+        if self.open.verdict == "unbounded" and self._certificate is not None:
+            found, stem, cycle, rest = self._certificate
+            growth: Growth = "linear"
             reason = "starts pile up, and they can all end together"
-            return self._unbounded(what, "linear", reason, self.open.way or (lambda _: None))
+            if any(self._ends_on(found.cycle, state) for state in self._staying(found)):
+                growth, reason = "quadratic", "starts pile up, and each has endlessly many windows"
+            return self._unbounded(
+                what,
+                growth,
+                reason,
+                lambda n: self._replayed_shared([*stem, *cycle * n, *rest], n),
+            )
         return self._unknown(what, self._why_inexact())
+
+    def _ends_on(self, cycle: Sequence[Edge], state: int) -> bool:
+        """Tell whether a start has a window each time a cycle is gone."""
+        subject = self.subject
+        for edge in cycle:
+            if self.starts.ends(state, edge):
+                return True
+            state = self.starts.moved(state, edge)
+            if subject.until is None and subject.final[state]:
+                return True
+        return False
 
     def _pumped(self, starts: Starts, pump: Pump, circles: Set[Place], timed: bool) -> Way:
         stem = starts.contexts.path_to(pump.context)
