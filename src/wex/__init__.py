@@ -29,6 +29,7 @@ __all__ = [
     "build",
     "check",
     "equivalent",
+    "explain",
     "find",
     "includes",
     "is_empty",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from wex import build, limits
     from wex.analysis.check import check
     from wex.analysis.compare import equivalent, includes, is_empty
+    from wex.analysis.explain import explain
     from wex.analysis.warned import find
     from wex.engine.processor import Processor
     from wex.errors import DataError, LimitError, SpecError, StateError, WexError
@@ -61,6 +63,7 @@ _HOMES = {
     "build": "wex",
     "check": "wex.analysis.check",
     "equivalent": "wex.analysis.compare",
+    "explain": "wex.analysis.explain",
     "includes": "wex.analysis.compare",
     "is_empty": "wex.analysis.compare",
     "find": "wex.analysis.warned",

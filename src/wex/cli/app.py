@@ -13,6 +13,7 @@ from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
 from wex.cli.check import check
 from wex.cli.demo import demo
 from wex.cli.equiv import equiv
+from wex.cli.explain import explain
 from wex.cli.find import find
 from wex.cli.pipes import guarded
 from wex.cli.run import run as run_on_spark
@@ -28,6 +29,7 @@ def cli() -> None:
 cli.add_command(check)
 cli.add_command(demo)
 cli.add_command(equiv)
+cli.add_command(explain)
 cli.add_command(find)
 cli.add_command(run_on_spark)
 

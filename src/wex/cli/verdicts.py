@@ -53,7 +53,7 @@ def _window(meaning: Meaning, at: int, window: WindowReport) -> Iterator[str]:
         yield f"    note: {finding}"
     yield from (f"    {line}".rstrip() for line in _drawing(meaning, at, window))
     unit = "region" if window.regions == 1 else "regions"
-    yield f"    ({window.regions} {unit}, by {window.way}, {window.seconds:.2f} s)"
+    yield f"    ({window.regions} {unit}, by {window.way})"
 
 
 def _drawing(meaning: Meaning, at: int, window: WindowReport) -> Iterator[str]:

@@ -1,0 +1,31 @@
+"""The table of verdicts in the docs is what the analysis says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import wex
+from benchmarks.verdicts import gallery
+
+PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"
+
+
+def table() -> dict[str, list[str]]:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    return {row[0]: row[1:5] for row in cells if len(row) == 6 and row[0] != "spec"}
+
+
+def test_the_table_is_whole() -> None:
+    assert set(table()) == set(gallery())
+    assert len(table()) >= 40
+    assert sum("unknown" in row for row in table().values()) <= 4
+
+
+@pytest.mark.parametrize("name", [name for name in gallery() if name != "count to zero"])
+def test_the_table_is_right(name: str) -> None:
+    for window in wex.check(wex.parse(gallery()[name])):
+        found = [*map(str, window.answers.values()), str(window.regions)]
+        assert found == table()[name]
