@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.verdicts import gallery
 
 import wex
-from benchmarks.verdicts import gallery
 
 PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"
 
