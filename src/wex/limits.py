@@ -30,6 +30,7 @@ class Limits:
     states: int = 250_000  # of one automaton
     work: int = 2_000_000  # steps of building one automaton: seconds
     windows: int = 500_000_000  # found in one batch: 16 bytes each, before anything is measured
+    symbols: int = 4_096  # letters with marks of one formula: 16 letters and 8 variables at once
     subsets: int = 16_384  # that a formula tries for each set, when it is evaluated directly
 
 

@@ -260,7 +260,7 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
     )
 
 
-def _field(field: str) -> tree.Field:
+def declared_field(field: str) -> tree.Field:
     type_ = FIELDS[field]
     written = tree.FieldType(name(type_.name), tuple(map(tree.Text, type_.values)))
     return tree.Field(name(field), written)
@@ -271,7 +271,7 @@ def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.
     """Return specs over one stream with a field of every type."""
     stream = tree.Stream(
         name("events"),
-        tuple(map(_field, FIELDS)),
+        tuple(map(declared_field, FIELDS)),
         (name("key"),),
         (name("ts"),),
         draw(st.none() | st.sampled_from(["error", "skip"]).map(name)),

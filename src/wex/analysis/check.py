@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.analysis import findings
-from wex.analysis.answers import Answer
 from wex.analysis.memory import state_bytes
 from wex.analysis.space import Budget
 from wex.analysis.verdicts import Analysis
@@ -17,6 +16,7 @@ from wex.spec import meaning as meaning_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wex.analysis.answers import Answer
     from wex.spec import Meaning, tree
 
 
@@ -95,8 +95,6 @@ def check(spec: tree.Spec) -> Report:
 
 def _window(meaning: Meaning, at: int) -> WindowReport:
     began = time.monotonic()
-    if meaning.expanded.windows[at].where is not None:
-        return _not_analysed(meaning, at)
     analysis = Analysis(meaning, at, Budget())
     space = analysis.contexts.space
     return WindowReport(
@@ -109,13 +107,3 @@ def _window(meaning: Meaning, at: int) -> WindowReport:
         space.way,
         time.monotonic() - began,
     )
-
-
-def _not_analysed(meaning: Meaning, at: int) -> WindowReport:
-    reason = "it is given by a formula: say it with `match` to have it analysed"
-    opened, held, shared = (
-        Answer(what, "unknown", None, False, None, reason, 0.0, meaning, None)
-        for what in ("open starts", "held starts", "windows that share a position")
-    )
-    name = meaning.expanded.windows[at].name.text
-    return WindowReport(name, opened, held, shared, (), regions=0, way="none", seconds=0.0)

@@ -73,21 +73,19 @@ def explain(spec: tree.Spec) -> Explanation:
 def _window(spec: tree.Spec, meaning: Meaning, at: int, report: WindowReport) -> Iterator[str]:
     window = meaning.expanded.windows[at]
     yield f"window {report.name}"
-    if window.where is not None:
-        yield from _entry("as written", [f"where {window.where}"])
-    else:
-        after = compile_window(meaning, at)
-        before = compile_window(meaning, at, as_written=True)
-        yield from _entry("as written", map(str, window.pairs))
-        yield from _entry("lookback", [str(before.lookback)])
-        written = named_guards(meaning, before)
-        names = [str(written[guard]) for guard in before.letters.guards]
-        yield from _entry("guards", names or ["none"])
-        yield from _entry("letters", _letters(before, names))
-        yield from _entry("automata", [_automata(before)])
-        yield from _entry("made smaller", [_smaller(before, after)])
-        kind = machine_of(plan_of(spec).windows[at]).kind
-        yield from _entry("runs as", [f"{kind}: {KINDS[kind]}"])
+    after = compile_window(meaning, at)
+    before = compile_window(meaning, at, as_written=True)
+    written_as = [f"where {window.where}"] if window.where else map(str, window.pairs)
+    yield from _entry("as written", written_as)
+    yield from _entry("lookback", [str(before.lookback)])
+    written = named_guards(meaning, before)
+    names = [str(written[guard]) for guard in before.letters.guards]
+    yield from _entry("guards", names or ["none"])
+    yield from _entry("letters", _letters(before, names))
+    yield from _entry("automata", [_automata(before)])
+    yield from _entry("made smaller", [_smaller(before, after)])
+    kind = machine_of(plan_of(spec).windows[at]).kind
+    yield from _entry("runs as", [f"{kind}: {KINDS[kind]}"])
     for name, answer in report.answers.items():
         yield from _entry(name, [f"{answer}: {answer.reason}"])
 

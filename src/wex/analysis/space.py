@@ -32,6 +32,10 @@ class Budget:
     vectors: int = 20_000
     began: float = field(default_factory=time.monotonic)
 
+    def renew(self) -> None:
+        """Begin anew: for another answer."""
+        self.began = time.monotonic()
+
     def left(self) -> float:
         """Return how many seconds are left."""
         return self.seconds - (time.monotonic() - self.began)

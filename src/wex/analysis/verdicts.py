@@ -113,6 +113,7 @@ class Analysis:
     def open(self) -> Answer:
         """Return how many starts can be open at one position."""
         what = "open starts"
+        self.budget.renew()
         if not self.starts.alive:
             return self._bounded(what, 0, "no stream has such a window", exact=True)
         if self.subject.in_order:
@@ -187,6 +188,7 @@ class Analysis:
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
         what = "held starts"
+        self.budget.renew()
         subject = subject_of(self.meaning, self.at, planned=True)
         clauses = subject.clauses
         starts = Starts(self.contexts, subject)
@@ -350,6 +352,7 @@ class Analysis:
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
         what = "windows that share a position"
+        self.budget.renew()
         clauses = self.subject.clauses
         if not self.starts.alive:
             return self._bounded(what, 0, "no stream has such a window", exact=True)

@@ -57,8 +57,6 @@ def unbounded(spec: tree.Spec) -> tuple[str, ...]:
     found = []
     meaning = meaning_of(spec)
     for at, window in enumerate(meaning.expanded.windows):
-        if window.where is not None:
-            continue
         if not _piles_up(meaning, at):
             continue
         held = Analysis(meaning, at, Budget(regions=50, seconds=2)).held

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wex.engine.arguments import with_arguments
 from wex.engine.data_errors import arrow_errors
 from wex.engine.files import read_table, reading
-from wex.engine.reference.find import find_by_definition
 from wex.errors import DataError
 from wex.spec import meaning
 
@@ -31,8 +30,6 @@ def find(
 ) -> pa.Table:
     """Return the windows of a spec in some data, one row each."""
     filled = with_arguments(spec, partition_by, order_by)
-    if _has_formulas(filled):
-        return find_by_definition(filled, data)  # formulas are not compiled
     from wex.engine.arriving import Arriving  # noqa: PLC0415  (the kernels load numba)
     from wex.engine.running import engine_of  # noqa: PLC0415
 
@@ -41,10 +38,6 @@ def find(
         arriving = Arriving(engine, data)
         prior = engine.fresh(len(arriving.starts))
         return engine.run(arriving.batch(prior), prior, last=True)[0]
-
-
-def _has_formulas(spec: tree.Spec) -> bool:
-    return any(window.where is not None for window in spec.windows)
 
 
 Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found, rows in all
@@ -60,12 +53,11 @@ def find_in_file(
     not, it is read whole, and sorted.
     """
     fields = meaning(spec).fields
-    if not _has_formulas(spec):
-        try:
-            return _find_in_batches(spec, path, fields, given, progress or _silent)
-        except DataError as error:
-            if error.code not in OUT_OF_ORDER:
-                raise
+    try:
+        return _find_in_batches(spec, path, fields, given, progress or _silent)
+    except DataError as error:
+        if error.code not in OUT_OF_ORDER:
+            raise
     table = read_table(path, fields, given)
     return find(spec, table), table.num_rows
 

@@ -1,6 +1,7 @@
 """The stages from a spec to automata, one visible list.
 
-meaning → guards → letters → regular expressions over letters → normal form → smaller form
+meaning → guards → letters → regular expressions, or a formula, over letters → normal form →
+smaller form
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.windows.formulas import formula_form
 from wex.windows.guards import Reading, deciding_parts
 from wex.windows.normal import NormalForm, normal_form
 from wex.windows.smaller import smaller
@@ -22,7 +24,7 @@ ANYWHERE = tree.Repeat(tree.Anything(), 0, None)  # what a missing `after` means
 
 @dataclass(frozen=True)
 class CompiledWindow:
-    """A window given by pairs, over letters; `until` is the set of letters that may follow it."""
+    """A window over letters; `until` is the set of letters that may follow it."""
 
     window: tree.Window
     lookback: int
@@ -35,11 +37,16 @@ def compile_window(meaning: Meaning, at: int, *, as_written: bool = False) -> Co
     """Return the window number `at` of a spec, compiled; `as_written`: not made smaller."""
     window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
     reading = Reading(deciding_parts(window), meaning.fields, lookback, pad=window.pad)
-    pairs = [
-        (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match)) for pair in window.pairs
-    ]
     until = reading.where(window.until.predicate) if window.until else None
-    form, letters = normal_form(reading.workshop, pairs), reading.letters
+    letters = reading.letters
+    if window.where is not None:
+        form = formula_form(reading, window.where)
+    else:
+        pairs = [
+            (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match))
+            for pair in window.pairs
+        ]
+        form = normal_form(reading.workshop, pairs)
     if not as_written:
         letters, form, until = smaller(meaning, letters, form, until, lookback, pad=window.pad)
     return CompiledWindow(window, lookback, letters, form, until)

@@ -133,6 +133,27 @@ def _minimal(
     return NormalForm(DFA(narrow, narrow_table, starts != NONE), starts, window)
 
 
+def split_form(
+    unmarked: NDArray[np.int32], mark: NDArray[np.int32], final: NDArray[np.bool_]
+) -> NormalForm:
+    """Return the normal form of an automaton that reads a mark where the window begins.
+
+    `unmarked[state, letter]` and `mark[state, letter]` are its next states. It is split at the
+    states in which the mark is read: one start for each, the prefixes of which are disjoint.
+    """
+    states, letters = unmarked.shape
+    # State p of the prefix begins a window in a state of its own, number states + p.
+    inside = np.concatenate([unmarked, mark]).astype(np.int32)
+    accepting = np.concatenate([final, np.zeros(states, dtype=np.bool_)])
+    classes = np.arange(letters, dtype=np.int32)
+    whole = NormalForm(
+        DFA(classes, unmarked, np.ones(states, dtype=np.bool_)),
+        np.arange(states, 2 * states, dtype=np.int32),
+        DFA(classes, inside, accepting),
+    )
+    return restricted(whole, range(letters))
+
+
 def restricted(form: NormalForm, letters: Sequence[int]) -> NormalForm:
     """Return the form over some of its letters, in that order, without what only others reach."""
     before = form.prefix.table[:, form.prefix.classes[list(letters)]]

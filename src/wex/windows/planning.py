@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.theory.translate import guard_of
 from wex.windows.assumptions import compile_promise
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(spec: tree.Spec) -> Plan:
-    """Return the plan of a spec whose windows are given by pairs.
+    """Return the plan of a spec.
 
     >>> import wex
     >>> plan = plan_of(wex.parse("stream s (x real) window rise match [x > x[-1]]+"))
@@ -60,9 +59,6 @@ def _letters(letters: Letters, guards: dict[Guard, int]) -> PlannedLetters:
 
 def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindow:
     window = meaning.expanded.windows[at]
-    if window.where is not None:
-        message = f"the window `{window.name.text}` is given by a formula, and plans have pairs"
-        raise WexError("formula", message, "run it with wex.find, or say it with `match`")
     compiled = compile_window(meaning, at)
     clauses = clauses_of(window)
     return PlannedWindow(
