@@ -112,9 +112,9 @@ def test_what_is_not_finished_is_said_to_be_so() -> None:
     assert "pile up" in falls.open.reason
 
 
-def test_formulas_are_not_analysed_yet() -> None:
-    report = wex.check(wex.parse(f"{X} window w where begin = end"))
-    assert report["w"].open.verdict == "unknown"
+def test_formulas_are_analysed_like_any_other() -> None:
+    report = wex.check(wex.parse(f"{X} window w where begin + 2 = end"))
+    assert report["w"].open.bound == 3
 
 
 def test_a_report_is_read_by_name() -> None:

@@ -49,6 +49,8 @@ class Answer:
         if events is None:
             message = f"no stream with {n:,} {self.what} was found"
             hint = "there may be none: the bound is not exact"
+            if self.exact or self.verdict == "unbounded":
+                hint = "it is so for exact numbers; floats and times that fit were not found"
             raise WexError("no-witness", message, hint)
         return table_of(self.meaning, events)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from wex.analysis.subject import subject_of
 from wex.analysis.witness import concrete, replayed, table_of
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
+from wex.windows.guards import guarded_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,6 +94,10 @@ def _compared(
 ) -> Comparison:
     first, second = meaning_of(a), meaning_of(b)
     _same_streams(first, second)
+    skips = first.skip_nulls or second.skip_nulls
+    if skips and guarded_fields(first) != guarded_fields(second) and b.windows and a.windows:
+        reason = "with `nulls skip`, specs that read different fields skip different events"
+        return Comparison(None, reason)
     names = dict.fromkeys(
         window.name.text for each in (first, second) for window in each.expanded.windows
     )
@@ -153,7 +159,7 @@ class _Pair:
         ]
         path = self._difference(contexts, followers)
         if path is None:
-            if faithful or self._same_rest:
+            if faithful or (self._same_rest and self._monotone(contexts, followers)):
                 return Comparison(True, f"on every stream they {what}")
             reason = f"what `within` and `having` of `{self.name}` drop is not compared"
             return Comparison(None, reason)
@@ -181,6 +187,16 @@ class _Pair:
             for meaning, place in zip(self.meanings, self.places, strict=True)
             if place is not None
         ]
+
+    def _monotone(self, contexts: Contexts, followers: Sequence[Follower | None]) -> bool:
+        """Tell whether no difference before the same clauses means none behind them.
+
+        The same windows stay the same. More windows stay more only where all are kept.
+        """
+        if all(window.keep is None or window.keep.text == "all" for window in self._windows):
+            return True
+        stricter = _Pair(*self.meanings, self.name, operator.ne)
+        return stricter._difference(contexts, followers) is None
 
     @property
     def _same_rest(self) -> bool:

@@ -132,6 +132,8 @@ def contexts_of(
     space = finite_space(question) or symbolic_space(question, budget)
     if impossible:
         space.edges[0] = []
+    if moments:
+        space.tick = 1
     return Contexts(space, question, subjects, promises, moments=moments)
 
 
@@ -156,5 +158,5 @@ class _FreeSpace(Space):
 
 def free_contexts(subject: Subject) -> Contexts:
     """Return the contexts of a window if any event could follow any other: more than there are."""
-    question = Question({}, (), Always(True), depth=0, exact=False, rising=())
+    question = Question({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
     return Contexts(_FreeSpace(len(subject.classes)), question, [subject], [], moments=False)

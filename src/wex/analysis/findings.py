@@ -16,7 +16,7 @@ from wex.theory.projection import contradiction
 from wex.theory.solver import satisfiable
 from wex.theory.terms import Always
 from wex.windows.assumptions import compile_promise
-from wex.windows.order import order_guard
+from wex.windows.order import sorting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +60,7 @@ def of_window(analysis: Analysis) -> Iterator[str]:
     for guard, predicate in named_guards(meaning, subject.compiled).items():
         if isinstance(guard, Always):
             continue
-        order, _, _ = order_guard(meaning, {field.name for field in terms.fields(guard)})
+        order = sorting(meaning, {field.name for field in terms.fields(guard)}).guard
         if not satisfiable(terms.And((guard, order)), max(1, subject.lookback)):
             yield f"`{predicate}` can never hold"
     if analysis.open.bound == 0:

@@ -255,6 +255,8 @@ def _fields(question: Question) -> _Fields | None:
         isinstance(atom, Comparison) and not (terms.linear(atom.left) and terms.linear(atom.right))
         for atom in unary
     ):  # a product of fields: whether such an event can be is asked of each kind
+        if any(terms.divides(atom) for atom in unary):
+            return None  # by zero, perhaps: no exact number, but one at run time
         constants = constants_of(question.guards())
         try:
             real = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wex.engine.processor import Processor
+from wex.errors import WexError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +31,8 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     processor = Processor(spec)
     shown = next((answer for answer in held if answer.bound and answer.exact), None)
     if shown is not None:
-        processor.feed(shown.witness(1))
+        with suppress(WexError):  # no stream was found: then what is fixed is all that is known
+            processor.feed(shown.witness(1))
     state = processor.everything()
     fixed = _width(state.streams.schema) + sum(
         _width(state.lists["tail"].schema) for _ in range(state.lists["tail"].num_rows)

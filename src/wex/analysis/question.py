@@ -14,7 +14,7 @@ from wex.theory import terms
 from wex.theory.letters import guard_of
 from wex.theory.terms import Guard, IsFirst, atoms
 from wex.windows.assumptions import Promise, compile_promise
-from wex.windows.order import equal, order_guard
+from wex.windows.order import equal, sorting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,17 +30,21 @@ Classes = tuple[Guard, ...]
 class Question:
     """Readers, each with its classes by level (None: it does not read yet), and the order.
 
+    `fields` are those that are `declared`, with the types that stand for NULL too in `ranks`.
+
     `depth` is how many earlier events a gram shows; `exact` is false if the order cannot be told
     exactly. `rising` are the columns that can tell all events apart, as nothing else is asked of
     them.
     """
 
     fields: Mapping[str, Type]
+    declared: Mapping[str, Type]
     readers: tuple[tuple[Classes | None, ...], ...]
     order: Guard
     depth: int
     exact: bool
     rising: tuple[str, ...]
+    ranks: Mapping[str, Type]
 
     @property
     def levels(self) -> int:
@@ -72,12 +76,15 @@ def question_of(
     asked += [guard for each in promises for phase in each.phases for guard in phase.guards]
     asked += [same] if same else []
     relevant = {field.name for guard in asked for field in terms.fields(guard)}
-    order, exact, rising = order_guard(meaning, relevant)
+    order = sorting(meaning, relevant)
     depth = max(
         [0, *(each.lookback for each in subjects), *(len(each.phases) - 1 for each in promises)]
     )
     depth = max(
-        [depth, *(-field.offset for guard in [*asked, order] for field in terms.fields(guard))]
+        [
+            depth,
+            *(-field.offset for guard in [*asked, order.guard] for field in terms.fields(guard)),
+        ]
     )
     firsts = any(isinstance(atom, IsFirst) for guard in asked for atom in atoms(guard))
     levels = depth + 1 + firsts
@@ -89,7 +96,16 @@ def question_of(
     if same is not None:
         moment = (same, terms.Not(same))
         readers.append(tuple(moment if level else None for level in range(levels)))
-    return Question(meaning.fields, tuple(readers), order, depth, exact, rising)
+    return Question(
+        {**meaning.fields, **order.ranks},
+        meaning.fields,
+        tuple(readers),
+        order.guard,
+        depth,
+        order.exact,
+        order.rising,
+        order.ranks,
+    )
 
 
 def promise_of(meaning: Meaning) -> Promise | None:

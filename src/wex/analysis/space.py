@@ -48,6 +48,7 @@ class Space(ABC):
     exact: bool
     edges: list[list[Step]]
     level: list[int]  # of each region
+    tick: int = 1_000_000  # microseconds between events of a stream, where there is a choice
 
     @abstractmethod
     def streams(

@@ -103,12 +103,12 @@ class SymbolicSpace(Space):
                 if (region, action, target) in self.may:
                     continue
                 place = (region, action, target)
+                if over:  # nothing is asked any more: it may be
+                    self.may[place], self.exact = True, False
+                    continue
                 step = level.step(action, target)
                 if not self._possible(formula, step):
                     self.may[place] = False
-                    continue
-                if over:
-                    self.may[place], self.exact = True, False
                     continue
                 try:
                     before = level.before(action, target)
@@ -177,7 +177,7 @@ class SymbolicSpace(Space):
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path and its branches, all found together."""
-        searching = Searching(self.codes)
+        searching = Searching(self.codes, self.tick)
         numbers = count()
         main = self._constrain(searching, path, [], numbers)
         tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
@@ -198,7 +198,7 @@ class SymbolicSpace(Space):
         """Return events such that memory is the same before and behind the cycle."""
         if len(stem) < self.question.depth:
             return None
-        searching = Searching(self.codes)
+        searching = Searching(self.codes, self.tick)
         numbers = count()
         whole = self._constrain(searching, [*stem, *cycle, *tail], [], numbers)
         before, behind = len(stem), len(stem) + len(cycle)
@@ -273,7 +273,9 @@ class _Level:
         self.readers = [reader[number] for reader in question.readers]
         self._steps: dict[tuple[Action, int], Formula] = {}
         self._before: dict[tuple[Action, int], Formula] = {}
-        self.formulas: dict[Action, Formula] = dict(self._find_actions())
+        self.formulas: dict[Action, Formula] = {
+            action: formula for action, formula in self._find_actions() if self._is_real(action)
+        }
         self.actions = list(self.formulas)
 
     def _past_order(self) -> list[Formula]:
@@ -315,6 +317,14 @@ class _Level:
                     yield from extend(at + 1, (*action, cls), more)
 
         yield from extend(0, (), self.present)
+
+    def _is_real(self, action: Action) -> bool:
+        """Tell whether an action can be, products of fields included; if in doubt, it can."""
+        if not self.symbols.opened:
+            return True
+        question, space = self.space.question, self.space
+        symbols = Symbols(question.depth, self.number, {}, space.codes, products=True)
+        return space._possible(*(symbols.guard(guard) for guard in self.guards(action)))  # noqa: SLF001
 
     def guards(self, action: Action) -> list[terms.Guard]:
         """Return the guards that an action says hold."""

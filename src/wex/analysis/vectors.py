@@ -138,10 +138,11 @@ def cleared(starts: Starts, node: Node, edge: Edge) -> Node:
 
 @dataclass(frozen=True)
 class Pile:
-    """A way to a context, and a cycle that adds starts whenever it is gone."""
+    """A way to a context, a cycle that adds starts whenever it is gone, and where they pile up."""
 
     stem: tuple[Edge, ...]
     cycle: tuple[Edge, ...]
+    states: tuple[int, ...] = ()
 
 
 def pile(starts: Starts, places: Set[Place], budget: Budget) -> Pile | None:

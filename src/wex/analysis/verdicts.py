@@ -144,7 +144,8 @@ class Analysis:
         try:
             lists = Lists(self.starts, self.budget)
         except TooManyError:
-            return self._bounded(what, widest, reason, exact=False)
+            bound = min(widest, clauses.within_events or widest)
+            return self._bounded(what, bound, reason, exact=False)
 
         def way(n: int) -> list[Event] | None:
             path = lists.way_to(n)
@@ -235,8 +236,8 @@ class Analysis:
                 None if piles else explore(starts, places, self.budget, clears=counting.clears)
             )
         except TooManyError:
-            if limit is not None:
-                return self._limited(what, limit)
+            if clauses.within_events is not None:
+                return self._limited(what, clauses.within_events)
             return self._unknown(what, "there are more combinations of starts than were looked at")
         if explored is not None:
             bound = explored.most if limit is None else min(limit, explored.most)
@@ -255,7 +256,7 @@ class Analysis:
             return self._in_time(counting)
         if exact:
             return self._piling(counting, starts, piles[0], words)
-        if not self.contexts.space.exact:
+        if not self.contexts.space.exact and counting.faithful:
             for each in piles:
                 certified = self._certified(counting, each)
                 if certified is not None:
@@ -266,7 +267,7 @@ class Analysis:
         )
 
     def _pile_of(self, contexts: Contexts, pump: Pump) -> Pile:
-        return Pile(tuple(contexts.path_to(pump.context)), pump.cycle)
+        return Pile(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))
 
     def _piling(self, counting: Counting, starts: Starts, found: Pile, words: str) -> Answer:
         verb = "stays open" if counting.what == "open starts" else "is held"
@@ -309,8 +310,7 @@ class Analysis:
         tail: Sequence[Edge] = ()
         if counting.what == "open starts":
             end = found.cycle[-1].to
-            staying = self._staying(found)
-            tail = starts.completion((end, staying[0])) if staying else ()
+            tail = starts.completion((end, found.states[0])) if found.states else ()
         for times in (1, 2, 3):
             events = self.contexts.space.recurring(
                 [edge.step for edge in found.stem],
@@ -336,15 +336,6 @@ class Analysis:
         words = events_in_words(self.meaning, self.subject, found.cycle)
         reason = f"the same events, {words}, can come again and again, one more start each time"
         return self._unbounded(counting.what, "linear", reason, way)
-
-    def _staying(self, found: Pile) -> list[int]:
-        """Return the window states in which a start is open and stays when a cycle is gone."""
-        end = found.cycle[-1].to
-        return [
-            state
-            for context, state in self.starts.alive
-            if context == end and _stays(self.starts, found.cycle, state)
-        ]
 
     # --- Windows that share a position
 
@@ -383,7 +374,9 @@ class Analysis:
             explored = explore(self.starts, self.starts.alive, self.budget, clipped=longest)
             found = most_shared(self.starts, explored, self.budget, weigh)
         except TooManyError:
-            return self._unknown(what, "there are more combinations of windows than were looked at")
+            return self._overlap_of_open(
+                what, "there are more combinations of windows than were looked at"
+            )
         assert found is not None
         bound, path = found
         reason = f"of the starts up to a position, {bound} {_windows(bound)} can come at most"
@@ -427,6 +420,8 @@ class Analysis:
         if pump is not None:
             reason = "starts pile up, and they can all end together"
             return self._checked(what, "linear", reason, self._pumped(starts, pump, set(), timed))
+        if timed and self.subject.clauses.keep == "shortest" and self.open.bound is not None:
+            return self._overlap_of_open(what)
         if timed and (most := self._most_in_time()) is not None and self.open.bound is not None:
             reason = "the least time between events bounds starts and ends in `within`"
             return self._bounded(what, self.open.bound * most, reason, exact=False)
@@ -441,17 +436,20 @@ class Analysis:
             return self._unknown(what, self._why_inexact())
         return self._unbounded(what, growth, reason, way)
 
-    def _overlap_of_open(self, what: str) -> Answer:
+    def _overlap_of_open(self, what: str, why: str | None = None) -> Answer:
         """Return the answer if all that is known is how many starts can be open."""
-        limit = self.subject.clauses.within_events
-        if limit is not None and self.open.bound is not None:
+        clauses, bound = self.subject.clauses, self.open.bound
+        if clauses.keep == "shortest" and not clauses.having and bound is not None:
+            reason = "with `keep shortest` a start that is open has one window"
+            return self._bounded(what, bound, reason, exact=False)
+        if clauses.within_events is not None and bound is not None:
             reason = "`within` bounds the starts that are open and the ends of each"
-            return self._bounded(what, self.open.bound * limit, reason, exact=False)
+            return self._bounded(what, bound * clauses.within_events, reason, exact=False)
         if self.open.verdict == "unbounded" and self._certificate is not None:
             found, stem, cycle, rest = self._certificate
             growth: Growth = "linear"
             reason = "starts pile up, and they can all end together"
-            if any(self._ends_on(found.cycle, state) for state in self._staying(found)):
+            if self._grows_fast(found):
                 growth, reason = "quadratic", "starts pile up, and each has endlessly many windows"
             return self._unbounded(
                 what,
@@ -459,7 +457,23 @@ class Analysis:
                 reason,
                 lambda n: self._replayed_shared([*stem, *cycle * n, *rest], n),
             )
-        return self._unknown(what, self._why_inexact())
+        return self._unknown(what, why or self._why_inexact())
+
+    def _grows_fast(self, found: Pile) -> bool:
+        """Tell whether each of the starts that pile up has endlessly many windows."""
+        if any(self._ends_on(found.cycle, state) for state in found.states):
+            return True
+        end = found.cycle[-1].to
+        circles = self.starts.endless() & self.starts.alive
+        for state in found.states:
+            if (end, state) not in backwards(self.starts.graph, circles):
+                continue
+            goal, onwards = self.starts.between((end, state), circles)
+            loop = self.starts.loop(goal)
+            path = [*_repeated(found, 3), *onwards, *loop * 3, *self.starts.completion(goal)]
+            if self._along(self.contexts, path)(9) is not None:
+                return True
+        return False
 
     def _ends_on(self, cycle: Sequence[Edge], state: int) -> bool:
         """Tell whether a start has a window each time a cycle is gone."""
@@ -501,15 +515,6 @@ class Analysis:
 
 def _repeated(found: Pile, times: int) -> list[Edge]:
     return [*found.stem, *found.cycle * times]
-
-
-def _stays(starts: Starts, cycle: Sequence[Edge], state: int) -> bool:
-    at = state
-    for edge in cycle:
-        at = starts.moved(at, edge)
-        if at < 0:
-            return False
-    return at == state
 
 
 def _have(count: int) -> str:

@@ -15,9 +15,17 @@ from wex.engine.reference.streams import Stream, streams
 from wex.engine.reference.windows import Definition
 from wex.errors import DataError
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
-from wex.theory.terms import Constant, Field, atoms
-from wex.theory.terms import fields as fields_of
+from wex.theory.terms import (
+    Absolute,
+    Arithmetic,
+    Comparison,
+    Constant,
+    Field,
+    Negative,
+    atoms,
+)
 from wex.windows.guards import moments
+from wex.windows.order import unranked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
+    from wex.theory.terms import Term
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,21 +69,41 @@ def complete(contexts: Contexts, events: Sequence[Event], first: int = 0) -> lis
 
 
 def _shifts(question: Question) -> dict[str, int]:
-    """Return by how much times are moved to this century: those compared with no other moment."""
-    fixed = {
-        field.name
-        for guard in question.guards()
-        for atom in atoms(guard)
-        for side in (getattr(atom, "left", None), getattr(atom, "right", None))
-        if isinstance(side, Constant)
-        for field in fields_of(atom)
-        if isinstance(atom.left, Field) or isinstance(atom.right, Field)  # type: ignore[union-attr]
-    }
-    return {
-        name: OFFSETS[type_]
-        for name, type_ in question.fields.items()
-        if type_ in OFFSETS and name not in fixed
-    }
+    """Return by how much times are moved to this century: not at all where that changes a guard."""
+    found: dict[str, int] = {}
+    for type_, offset in OFFSETS.items():
+        moved = [name for name, each in question.fields.items() if each == type_]
+        weights = [
+            (_weight(atom.left, moved), _weight(atom.right, moved))
+            for guard in question.guards()
+            for atom in atoms(guard)
+            if isinstance(atom, Comparison)
+        ]
+        if all(one is not None and one == two for one, two in weights):
+            found.update(dict.fromkeys(moved, offset))
+    return found
+
+
+def _weight(term: Term, moved: Sequence[str]) -> int | None:
+    """Return how often the fields that are moved count in a value; None if that is not plain."""
+    match term:
+        case Field(name):
+            return int(name in moved)
+        case Constant():
+            return 0
+        case Arithmetic("+" | "-" as op, left, right):
+            one, two = _weight(left, moved), _weight(right, moved)
+            if one is None or two is None:
+                return None
+            return one + two if op == "+" else one - two
+        case Negative(value):
+            inner = _weight(value, moved)
+            return None if inner is None else -inner
+        case Absolute(value):
+            return 0 if _weight(value, moved) == 0 else None
+        case Arithmetic(_, left, right):
+            return 0 if _weight(left, moved) == _weight(right, moved) == 0 else None
+    raise TypeError(term)
 
 
 def _filled(
@@ -82,9 +111,11 @@ def _filled(
 ) -> dict[str, Value]:
     """Return an event with a value for every field."""
     found: dict[str, Value] = {}
-    for name, type_ in question.fields.items():
+    for name, type_ in question.declared.items():
         value = event.get(name)
-        if value is None:
+        if name in event and name in question.ranks:
+            value = unranked(value, question.declared[name])
+        elif value is None:
             value = _filler(type_, at if name in question.rising else 0)
         elif isinstance(value, Fraction):
             value = float(value)

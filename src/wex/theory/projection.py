@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Formula: TypeAlias = Any  # of z3, which has no types; only this module looks inside
 SECOND = 1_000_000  # microseconds
-DAYS = 1_000_000  # around 1970, that events are looked for in
-LARGE = 2**60
+DAYS = 700_000  # around 1970, that events are looked for in
+LARGE = 2**63 - 1
 WIDTH = 24  # whole numbers between the least and the greatest constant that are told apart
 
 
@@ -229,8 +229,9 @@ def renamed(formula: Formula, pairs: Sequence[tuple[z3.ExprRef, z3.ExprRef]]) ->
 class Searching:
     """Events that satisfy formulas, with values that are easy to read where there is a choice."""
 
-    def __init__(self, codes: dict[str, int]) -> None:
+    def __init__(self, codes: dict[str, int], tick: int = SECOND) -> None:
         self.codes = codes
+        self.tick = tick  # microseconds between events, where there is a choice
         self.solver = z3.Solver()
         self.solver.set("timeout", MILLISECONDS)
         self.places: dict[tuple[int, str], tuple[Field, z3.ExprRef]] = {}
@@ -247,7 +248,7 @@ class Searching:
         """Note which variable is the value of a field of an event."""
         self.places[number, field.name] = (field, variable)
         if field.kind == "whole":
-            most = DAYS if field.type.name == "date" else LARGE
+            most = {"date": DAYS, "timestamp": DAYS * 86_400 * SECOND}.get(field.type.name, LARGE)
             self.solver.add(variable <= most, variable >= -most)
 
     def same(self, one: tuple[int, str], two: tuple[int, str]) -> None:
@@ -271,11 +272,14 @@ class Searching:
         names: dict[int | Fraction, str] = {code: text for text, code in self.codes.items()}
         for (number, name), (field, variable) in sorted(self.places.items()):
             last = chosen.setdefault(name, [])
-            unit = SECOND if field.type.name == "timestamp" else 1
+            unit = self.tick if field.type.name == "timestamp" else 1
             if field.kind in ("whole", "real"):
                 model = self._prefer(
                     variable, _candidates(last, constants.get(name, ()), unit), model
                 )
+            else:
+                chosen_value = model.eval(variable, model_completion=True)
+                self.solver.add(variable == chosen_value)
             value = value_in(model, variable, field, names)
             last.append(value)
             events[number][name] = value

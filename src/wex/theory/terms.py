@@ -239,5 +239,17 @@ def linear(term: Term) -> bool:
     return True
 
 
+def divides(node: Guard | Term) -> bool:
+    """Tell whether something is divided by a value that varies: by zero, perhaps."""
+    match node:
+        case Arithmetic(op, left, right):
+            return (op == "/" and _varies(right)) or divides(left) or divides(right)
+        case Negative(value) | Absolute(value):
+            return divides(value)
+        case Comparison(_, left, right):
+            return divides(left) or divides(right)
+    return False
+
+
 def _varies(term: Term) -> bool:
     return any(True for _ in fields(term))

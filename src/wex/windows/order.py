@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.spec.types import BOOL, OTHER, STRING
+from wex.spec.types import BOOL, OTHER, STRING, Type
 from wex.theory import terms
 from wex.theory.terms import Always, Comparison, Constant, Field, Guard, Truth
 
@@ -12,17 +13,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wex.spec import Meaning
-    from wex.spec.types import Type
 
 
-def order_guard(meaning: Meaning, relevant: set[str]) -> tuple[Guard, bool, tuple[str, ...]]:
-    """Return what holds of an event and the one before it, if that is exact, and the free columns.
+NULL = "\0"  # stands for NULL among the values of a column by which ties are sorted
 
-    Keys do not change. Events are sorted by the order columns, then by the others. A column of
-    which nothing else is asked (it is not relevant) can always rise, and what comes behind it in
-    the order is free. Of texts only equality is known: then the guard says less than it could.
+
+@dataclass(frozen=True)
+class Sorted:
+    """What holds of an event and the one before it in a stream.
+
+    `exact` is false if `guard` says less than it could. `rising` is a column of which nothing else
+    is asked: it can always rise, and what comes behind it in the order is free. `ranks` are columns
+    of few values that no predicate reads: NULL is one of them, and comes first.
     """
-    fields, stream = meaning.fields, meaning.spec.stream
+
+    guard: Guard
+    exact: bool
+    rising: tuple[str, ...]
+    ranks: Mapping[str, Type]
+
+
+def sorting(meaning: Meaning, relevant: set[str]) -> Sorted:
+    """Return what the order says of events, given the fields that are asked about.
+
+    Keys do not change. Events are sorted by the order columns, then by the others. Of texts only
+    equality is known.
+    """
+    ranks: dict[str, Type] = {}
+    fields, stream = dict(meaning.fields), meaning.spec.stream
     keys = [name.text for name in stream.partition_by]
     columns = [name.text for name in stream.order_by]
     parts = [equal(name, fields[name]) for name in keys if name in relevant]
@@ -32,17 +50,27 @@ def order_guard(meaning: Meaning, relevant: set[str]) -> tuple[Guard, bool, tupl
     for name in sorted_by:
         if fields[name] == OTHER or name in keys:
             continue
-        finite = fields[name] == BOOL or bool(fields[name].values)
-        if name not in relevant and not finite:
+        values = fields[name].values or (("false", "true") if fields[name] == BOOL else ())
+        if name not in relevant and not values:
             rising.append(name)
             break
+        if name not in relevant:
+            fields[name] = ranks[name] = Type("enum", (NULL, *sorted(values, key=str.encode)))
         if fields[name] == STRING:
             exact = False
             break
         chain.append(name)
     if chain:
         parts.append(_at_least(chain, fields))
-    return (terms.And(tuple(parts)) if parts else Always(True)), exact, tuple(rising)
+    guard = terms.And(tuple(parts)) if parts else Always(True)
+    return Sorted(guard, exact, tuple(rising), ranks)
+
+
+def unranked(value: object, declared: Type) -> bool | str | None:
+    """Return the value of a column that a rank stands for."""
+    if value == NULL:
+        return None
+    return value == "true" if declared == BOOL else str(value)
 
 
 def equal(name: str, type_: Type) -> Guard:

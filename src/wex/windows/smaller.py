@@ -12,7 +12,7 @@ from wex.theory import terms
 from wex.theory.letters import Letters
 from wex.theory.terms import Absolute, Always, Arithmetic, Comparison, Guard, Negative, Term
 from wex.windows.normal import NormalForm, restricted
-from wex.windows.order import order_guard
+from wex.windows.order import sorting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def smaller(
 def _possible(meaning: Meaning, letters: Letters, lookback: int, *, pad: bool) -> list[int]:
     """Return the letters that an event can have in its stream, which is sorted."""
     relevant = {field.name for guard in letters.guards for field in terms.fields(guard)}
-    order, _, _ = order_guard(meaning, relevant)
+    order = sorting(meaning, relevant).guard
     if isinstance(order, Always) or not lookback:
         return list(range(len(letters)))
     from wex.theory.solver import satisfiable  # noqa: PLC0415  (loads z3)
