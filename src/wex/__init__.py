@@ -36,6 +36,8 @@ __all__ = [
     "limits",
     "load",
     "parse",
+    "to_formula",
+    "to_regex",
 ]
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from wex.spec import load, parse
     from wex.spec.own import aggregate
     from wex.spec.tree import Spec
+    from wex.windows.to_formula import to_formula
+    from wex.windows.to_regex import to_regex
 
 # Where each public name lives. They are imported when first used, so that `import wex` is light.
 _HOMES = {
@@ -70,6 +74,8 @@ _HOMES = {
     "limits": "wex",
     "load": "wex.spec",
     "parse": "wex.spec",
+    "to_formula": "wex.windows.to_formula",
+    "to_regex": "wex.windows.to_regex",
 }
 
 

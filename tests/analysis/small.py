@@ -45,7 +45,9 @@ _whole_atoms = st.sampled_from(
 )
 
 
-def _regexes(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def regexes(*, finite: bool) -> st.SearchStrategy[str]:
+    """Return regular expressions over the fields of one of the streams."""
+    atoms = _finite_atoms if finite else _whole_atoms
     leaf = st.one_of(
         atoms.map("[{}]".format), atoms.map("[not ({})]".format), st.just("any"), st.just("()")
     )
@@ -69,13 +71,15 @@ def spec_texts(draw: st.DrawFn, *, windows: int = 1) -> str:
     """Draw the text of a spec over few values."""
     whole = draw(st.booleans())
     atoms = _whole_atoms if whole else _finite_atoms
-    regexes = _regexes(atoms)
+    expressions = regexes(finite=not whole)
     lines = [WHOLE, DOMAIN] if whole else [FINITE]
     if draw(st.integers(0, 3)) == 0:
-        lines.append(f"assume {draw(regexes)}")
+        lines.append(f"assume {draw(expressions)}")
     for at in range(windows):
         pairs = draw(
-            st.lists(st.tuples(st.one_of(st.none(), regexes), regexes), min_size=1, max_size=2)
+            st.lists(
+                st.tuples(st.one_of(st.none(), expressions), expressions), min_size=1, max_size=2
+            )
         )
         shown = [
             (f"after {after} " if after is not None else "") + f"match {match}"

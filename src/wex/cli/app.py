@@ -18,6 +18,7 @@ from wex.cli.find import find
 from wex.cli.pipes import guarded
 from wex.cli.run import run as run_on_spark
 from wex.cli.terminal import fail
+from wex.cli.translate import translate
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -32,6 +33,7 @@ cli.add_command(equiv)
 cli.add_command(explain)
 cli.add_command(find)
 cli.add_command(run_on_spark)
+cli.add_command(translate)
 
 
 def run() -> int:

@@ -1,0 +1,93 @@
+"""Regular expressions to formulas and back: the windows stay the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import wex
+from tests.analysis.small import FINITE, regexes
+from wex import examples
+
+few = settings(max_examples=max(10, settings.default.max_examples // 4))  # type: ignore[union-attr]
+_predicates = ["ok", "[x = 'a']", "[x = x[-1]]"]
+_places = ["begin", "end", "y", "z", "begin + 1", "end - 1", "y + 1", "z - 2"]
+
+
+@st.composite
+def formulas(draw: st.DrawFn, depth: int = 2) -> str:
+    """Draw a formula over `begin`, `end`, y and z."""
+    place = st.sampled_from(_places)
+    if not depth or draw(st.integers(0, 2)) == 0:
+        if draw(st.booleans()):
+            return f"{draw(st.sampled_from(_predicates))}({draw(place)})"
+        return f"{draw(place)} {draw(st.sampled_from(['<', '<=', '=', '!=']))} {draw(place)}"
+    inner = formulas(depth=depth - 1)
+    form = draw(st.sampled_from(["not ({})", "({}) and ({})", "({}) or ({})", "({}) implies ({})"]))
+    return form.format(*(draw(inner) for _ in range(form.count("{}"))))
+
+
+@st.composite
+def closed(draw: st.DrawFn) -> str:
+    """Draw a formula in which nothing but `begin` and `end` is free."""
+    quantifiers = st.sampled_from(["exists", "forall"])
+    body = draw(formulas())
+    return f"{draw(quantifiers)} y: {draw(quantifiers)} z: {body}"
+
+
+@few
+@given(
+    st.one_of(st.none(), regexes(finite=True)), regexes(finite=True), st.sampled_from(["", "pad"])
+)
+def test_a_formula_for_regular_expressions(after: str | None, match: str, pad: str) -> None:
+    before = f"after {after} " if after is not None else ""
+    spec = wex.parse(f"{FINITE} window w {before}match {match} {pad}")
+    try:
+        there = wex.to_formula(spec)
+        assert wex.parse(str(there)) == there
+        assert wex.equivalent(spec, there).holds is True
+    except wex.LimitError:
+        assume(False)
+
+
+@few
+@given(closed(), st.sampled_from(["", "pad", "lookback 2"]))
+def test_regular_expressions_for_a_formula(formula: str, clause: str) -> None:
+    spec = wex.parse(f"{FINITE} window w where {formula} {clause}")
+    there = wex.to_regex(spec)
+    assert wex.parse(str(there)) == there
+    assert wex.equivalent(spec, there).holds is True
+    again = wex.to_formula(there)
+    try:
+        assert wex.equivalent(spec, again).holds is True
+    except wex.LimitError:
+        assume(False)
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_every_example_both_ways(name: str) -> None:
+    spec = examples.spec(name)
+    for other in (wex.to_regex(spec), wex.to_formula(spec)):
+        assert wex.parse(str(other)) == other
+        assert wex.equivalent(spec, other).holds is True
+
+
+def test_the_trend_reads_well() -> None:
+    there = wex.to_formula(examples.spec("trend"))
+    assert str(there.windows[0].where) == (
+        "down2(begin - 1) and up(begin) and down2(end) and begin < end"
+        " and forall y: begin < y and y < end implies [not down2](y)"
+    )
+    (back,) = wex.to_regex(there).windows
+    assert [str(pair) for pair in back.pairs] == ["after any* down2\n  match up [not down2]* down2"]
+
+
+def test_lookback_is_said_where_the_text_gives_less() -> None:
+    spec = wex.parse("stream s (x real) window w where begin = end and ([x > x[-2]](end) or true)")
+    assert wex.to_regex(spec).windows[0].lookback is not None
+
+
+def test_what_accepts_nothing() -> None:
+    spec = wex.parse("stream s (x real) window w where begin > end")
+    assert wex.equivalent(spec, wex.to_regex(spec)).holds is True
