@@ -12,6 +12,7 @@ help:  ## Show this list
 
 setup: $(READY)  ## Make .venv from the pinned requirements and see to Java 17+
 	@sh scripts/ensure-java
+	@sh scripts/ensure-mona
 
 $(READY): requirements/dev.txt pyproject.toml
 	@PYTHON="$(PYTHON)" sh scripts/make-venv $(VENV)
@@ -30,6 +31,8 @@ lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/lint-imports --no-logo
 
 bench: setup  ## Print the benchmarks, as ratios
+	$(BIN)/python -m benchmarks.formulas
+	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Build the documentation into docs/_build/html

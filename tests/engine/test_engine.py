@@ -34,6 +34,18 @@ def test_find_is_the_definition(spec: tree.Spec, events: list[Event]) -> None:
         assert_same(wex.find(spec, table), expected)
 
 
+@given(specs.specs(most=1).map(with_scales), st.lists(streams.events, max_size=5))
+def test_find_is_the_definition_of_formulas(spec: tree.Spec, events: list[Event]) -> None:
+    table = streams.table(events)
+    try:
+        with wex.limits.raised(subsets=33):
+            expected = find_by_definition(spec, table)
+            found = wex.find(spec, table)
+    except (wex.DataError, wex.LimitError):
+        return
+    assert_same(found, expected)
+
+
 def assert_like(found: wex.DataError, expected: wex.DataError) -> None:
     """Check that two errors tell the same; which of several is told first may differ."""
     assert (found.code == expected.code) or {found.code, expected.code} <= {

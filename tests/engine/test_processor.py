@@ -109,9 +109,10 @@ def test_types_stay_as_they_began() -> None:
     assert processor.feed({"n": [1], "v": pa.nulls(1)})["f"].to_pylist() == [[1]]
 
 
-def test_formulas_are_not_run_in_batches_yet() -> None:
-    with pytest.raises(wex.WexError, match="formula"):
-        wex.Processor(wex.parse("stream s (x int) window w where begin = end"))
+def test_formulas_are_run_in_batches() -> None:
+    processor = wex.Processor(wex.parse("stream s (x int) window w where begin + 1 = end"))
+    found = [processor.feed({"x": [x]})["start_index"].to_pylist() for x in (1, 2, 3)]
+    assert found == [[], [0], [1]]
 
 
 # --- State

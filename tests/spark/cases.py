@@ -86,6 +86,7 @@ def many_and_skewed_keys(spark: SparkSession) -> None:
     assert same(spark, TREND, table) > 100
     as_sorted = table.sort_by([("symbol", "ascending"), ("ts", "ascending")])
     assert same(spark, TREND, as_sorted) > 100
+    assert same(spark, examples.spec("trend_formula"), table) > 100
     one = market.trades(3_000, 1)
     few = pa.concat_tables([one, table.slice(0, 50)])
     shuffled = few.take(pa.array(np.random.default_rng(1).permutation(few.num_rows)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -71,6 +73,15 @@ def test_every_example_both_ways(name: str) -> None:
     for other in (wex.to_regex(spec), wex.to_formula(spec)):
         assert wex.parse(str(other)) == other
         assert wex.equivalent(spec, other).holds is True
+
+
+def test_the_page_shows_what_comes_out() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "notations.md").read_text(encoding="utf-8")
+    for name in examples.names():
+        for spec in (wex.to_regex(examples.spec(name)), wex.to_formula(examples.spec(name))):
+            (window,) = spec.windows
+            said = [f"where {window.where}"] if window.where else map(str, window.pairs)
+            assert all(each in page for each in said)
 
 
 def test_the_trend_reads_well() -> None:

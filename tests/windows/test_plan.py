@@ -29,11 +29,10 @@ print(plan.fingerprint, [name for name in ("z3", "lark") if name in sys.modules]
 @given(specs.specs())
 @settings(max_examples=60)
 def test_there_and_back_again(spec: tree.Spec) -> None:
-    if any(window.where for window in spec.windows):
-        with pytest.raises(wex.WexError, match="formula"):
-            plan_of(spec)
-        return
-    plan = plan_of(spec)
+    try:
+        plan = plan_of(spec)
+    except wex.LimitError:
+        return  # a formula with many variables
     again = Plan.from_bytes(plan.to_bytes())
     assert again.to_bytes() == plan.to_bytes()
     assert again.fingerprint == plan.fingerprint == plan_of(wex.parse(str(spec))).fingerprint

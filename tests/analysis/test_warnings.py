@@ -1,0 +1,56 @@
+"""A spec whose held starts can grow without bound runs on finite data, with a warning of one line."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import wex
+
+UNBOUNDED = "stream s (x int) window w match [x > 0]* [x < 0]"
+LOGGER = logging.getLogger("wex")
+
+
+@pytest.fixture(autouse=True)
+def _switched_on() -> Iterator[None]:
+    LOGGER.setLevel(logging.WARNING)
+    yield
+    LOGGER.setLevel(logging.ERROR)
+
+
+def test_find_warns_and_runs(caplog: pytest.LogCaptureFixture) -> None:
+    assert wex.find(wex.parse(UNBOUNDED), {"x": [1, 2, -1]}).num_rows == 3
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "`w`" in said
+    assert "without bound (linear)" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (x int) window w match any{3}",
+        "stream s (x enum('a', 'b')) assume ~(any* [x = 'a']{3} any*) window w match [x = 'a']* [x = 'b']",
+    ],
+)
+def test_nothing_is_said_of_a_bounded_spec(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    spec = wex.parse(text)
+    values = {"x": [1, 2]} if "int" in text else {"x": ["a", "b"]}
+    wex.find(spec, values)
+    assert not caplog.records
+
+
+def test_the_command_line_warns_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "w.wex").write_text(UNBOUNDED)
+    (tmp_path / "x.csv").write_text("x\n1\n-1\n")
+    command = [str(Path(sys.executable).with_name("wex")), "find", "w.wex", "x.csv", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr.startswith(
+        "warning: the starts that window `w` holds can grow without bound"
+    )

@@ -1,0 +1,57 @@
+"""The commands of the analysis and of both notations, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_check import run
+
+HOT = "stream s (t real) window hot match [t > 90] [t > 80]* [t <= 80]"
+RISE = "stream s (x int) window w match [x > x[-1]]+"
+
+
+def test_an_unbounded_spec_is_drawn() -> None:
+    done = run("check", "-", stdin=HOT)
+    assert done.returncode == 1
+    said = done.stdout.decode()
+    assert "hot: UNBOUNDED, the starts held can grow without bound" in said
+    assert "for example, 3 starts held at the end of this stream:" in said
+    assert "├" in said
+    found = json.loads(run("check", "-", "--json", stdin=HOT).stdout)
+    assert found["analysis"]["windows"]["hot"]["held"]["growth"] == "linear"
+
+
+def test_two_specs(tmp_path: Path) -> None:
+    (tmp_path / "a.wex").write_text(RISE)
+    (tmp_path / "b.wex").write_text(RISE.replace("+", "{1,2}"))
+    paths = [str(tmp_path / name) for name in ("a.wex", "b.wex")]
+    same = run("equiv", paths[0], paths[0])
+    assert (same.returncode, same.stdout) == (
+        0,
+        b"equivalent: on every stream they have the same windows\n",
+    )
+    other = run("equiv", *paths)
+    assert other.returncode == 1
+    assert "only the first has the window `w` from 1 to 3" in other.stdout.decode()
+    found = json.loads(run("equiv", *paths, "--json").stdout)
+    assert (found["holds"], found["witness"]) == (False, {"x": [1, 2, 3, 4]})
+    wrong = run("equiv", paths[0], "nowhere.wex")
+    assert (wrong.returncode, wrong.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize(("notation", "word"), [("regex", "match"), ("formula", "where")])
+def test_translate_prints_a_spec(notation: str, word: str) -> None:
+    done = run("translate", "-", "--to", notation, stdin=RISE)
+    assert done.returncode == 0
+    assert f"  {word} " in done.stdout.decode()
+    assert run("check", "-", stdin=done.stdout).returncode == 1
+
+
+def test_explain_shows_every_stage() -> None:
+    done = run("explain", "-", stdin=RISE)
+    assert done.returncode == 0
+    for stage in ("as written", "guards", "letters", "automata", "made smaller", "runs as", "held"):
+        assert f"  {stage}" in done.stdout.decode()
