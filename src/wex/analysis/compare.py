@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Node = tuple[int, Side, Side]
 Pair = tuple[int, int]
+SHOWN: Node = (-1, Side(), Side())  # behind an event that has shown a difference
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,9 @@ class _Pair:
 
         def successors(node: Node) -> Iterator[tuple[Edge, Node]]:
             context, left, right = node
+            for edge in contexts.edges[context]:
+                if differs(node, edge):
+                    yield edge, SHOWN
             if left.at == right.at == GONE:
                 return
             started = NOT_YET not in (left.at, right.at)
@@ -242,15 +246,10 @@ class _Pair:
                     )
 
         def is_goal(node: Node) -> bool:
-            return differs(node, None) or any(differs(node, e) for e in contexts.edges[node[0]])
+            return node == SHOWN or differs(node, None)
 
         found = shortest([((0, Side(), Side()), [])], successors, is_goal, Budget().vectors * 10)
-        if found is None:
-            return None
-        node, path = found
-        if differs(node, None):
-            return path
-        return [*path, next(edge for edge in contexts.edges[node[0]] if differs(node, edge))]
+        return None if found is None else found[1]
 
     def _replayed(self, events: list[Event]) -> tuple[int, int, bool] | None:
         """Return a window in which the specs differ on a stream, and whether it is the first's."""
