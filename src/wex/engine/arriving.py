@@ -113,6 +113,24 @@ class Arriving:
     def _batch(self, table: pa.Table, first: Ints, begin: Ints, end: Ints, position: Ints) -> Batch:
         return Batch(table, self._fields, self.stream.partition_by, first, begin, end, position)
 
+    def late(self, prior: State) -> Bools:
+        """Tell which rows sort before the last event that their stream has had."""
+        late = np.zeros(self.table.num_rows, dtype=np.bool_)
+        kept = prior.counts("tail")
+        known = np.flatnonzero(kept > 0)
+        if not self.stream.order_by or not len(known):
+            return late
+        ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
+        rows = spans(self.starts[known], ends[known])
+        ours = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
+        last, own = prior.lists["tail"].take(pa.array(ours)), self.table.take(pa.array(rows))
+        columns = sort_keys(pa.concat_tables([last, own]), (), self.stream.order_by, self._fields)
+        late[rows] = ~in_order(
+            [column.slice(0, len(rows)) for column in columns],
+            [column.slice(len(rows)) for column in columns],
+        )
+        return late
+
     # --- What is wrong with the data
 
     def _check(self, positions: Ints) -> None:

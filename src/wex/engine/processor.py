@@ -44,8 +44,37 @@ class Processor:
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,
     ) -> None:
-        self._engine = engine_of(with_arguments(spec, partition_by, order_by))
+        self._begin(engine_of(with_arguments(spec, partition_by, order_by)))
+
+    @classmethod
+    def of(cls, engine: Engine, state: bytes | None = None) -> Processor:
+        """Return a processor of an engine, which may go on where another one has saved its state."""
+        processor = cls.__new__(cls)
+        processor._begin(engine)  # noqa: SLF001
+        if state is not None:
+            processor.resume(from_bytes(state, engine.fingerprint))
+        return processor
+
+    def _begin(self, engine: Engine) -> None:
+        self._engine = engine
         self._forget()
+
+    def recall(self, keys: pa.Table) -> State:
+        """Return what is remembered of some streams."""
+        return self._memory.recall(keys, self._engine.fresh)
+
+    def held(self) -> int:
+        """Return how many starts are open in all streams."""
+        return sum(int(each.sum()) for each in self._held())
+
+    def most_held(self) -> int:
+        """Return how many starts of one window are open in a stream at most."""
+        return max((int(each.max(initial=0)) for each in self._held()), default=0)
+
+    def _held(self) -> list[np.ndarray]:
+        state = self.everything()
+        names = [name for name in state.lists if name.startswith("held.")]
+        return [state.counts(name) for name in names] if state.size else []
 
     def _forget(self) -> None:
         self._memory = Memory(self._engine.stream.partition_by)
@@ -93,10 +122,11 @@ class Processor:
     ) -> Processor:
         """Return a processor that goes on where another one has saved its state."""
         processor = cls(spec, partition_by, order_by)
-        processor._resume(from_bytes(state, processor._engine.fingerprint))
+        processor.resume(from_bytes(state, processor._engine.fingerprint))
         return processor
 
-    def _resume(self, state: State) -> None:
+    def resume(self, state: State) -> None:
+        """Go on with streams that another processor has had."""
         if state.size:
             self._schema = state.lists["tail"].schema
             self._memory.store(state.keys(self._engine.stream.partition_by), state)

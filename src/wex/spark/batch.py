@@ -6,16 +6,19 @@ The plan travels to the workers as bytes; they load neither grammar nor solver.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from wex.analysis.warned import warn
+from wex.analysis.warned import unbounded, warn
 from wex.engine.arguments import with_arguments
+from wex.engine.bucket import Rules
 from wex.engine.running import engine_of
 from wex.engine.sweep import Sweep
 from wex.errors import WexError
 from wex.spark.errors import sent
+from wex.spark.naming import quoted
 from wex.spark.schemas import arrow_schema, spark_schema
 from wex.spec.types import OTHER
 
@@ -34,19 +37,51 @@ def windows(
     spec: tree.Spec,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
+    *,
+    buckets: int = 32,
+    late: Literal["drop", "error"] = "drop",
+    expire_after: timedelta | None = None,
+    max_open: int | None = None,
+    allow_unbounded: bool = False,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
     Its columns are those of `wex.find`. What does not fit, a column that is missing or of another
-    type, is told before any job starts.
+    type, is told before any job starts. The other arguments are for streaming DataFrames: see
+    "Endless streams" in the docs.
     """
     engine = engine_for(spec, partition_by, order_by)
-    warn(spec)
 
     def transform(frame: DataFrame) -> DataFrame:
-        return _mapped(engine, frame, tally=False)
+        if not frame.isStreaming:
+            warn(spec)
+            return _mapped(engine, frame, tally=False)
+        from wex.spark.streaming import streaming_windows  # noqa: PLC0415
+
+        if not allow_unbounded:
+            refuse_unbounded(spec)
+        rules = rules_of(late, expire_after, max_open, buckets)
+        return streaming_windows(engine, frame, rules, buckets)
 
     return transform
+
+
+def refuse_unbounded(spec: tree.Spec) -> None:
+    """Raise a WexError if what a window holds can grow without bound: a stream may not end."""
+    for line in unbounded(spec):
+        hint = "bound it (see `wex check`), or say allow_unbounded=True and watch the state"
+        raise WexError("unbounded", line, hint)
+
+
+def rules_of(
+    late: str, expire_after: timedelta | None, max_open: int | None, buckets: int
+) -> Rules:
+    """Return how endless streams are treated."""
+    if late not in ("drop", "error") or buckets < 1:
+        message = f"late is {late!r} and buckets is {buckets}"
+        raise WexError("wrong-argument", message, "late is 'drop' or 'error', buckets 1 or more")
+    silent = None if expire_after is None else expire_after // timedelta(microseconds=1)
+    return Rules(late, silent, max_open)
 
 
 def engine_for(
@@ -79,9 +114,6 @@ def create_view(spark: SparkSession, name: str, spec: tree.Spec, source: str) ->
 
 
 def _mapped(engine: Engine, frame: DataFrame, *, tally: bool) -> DataFrame:
-    if frame.isStreaming:
-        message = "windows on streaming DataFrames are not there yet"
-        raise WexError("streaming", message, "use a batch DataFrame, or wex.Processor")
     empty = arrow_schema(frame.schema, engine).empty_table()
     result = Sweep(engine).feed(empty)  # raises if the columns do not fit
     stream = engine.stream
@@ -98,11 +130,6 @@ def _mapped(engine: Engine, frame: DataFrame, *, tally: bool) -> DataFrame:
     return ordered.mapInArrow(
         worker(engine.plan.to_bytes(), tally=tally), spark_schema(result.schema)
     )
-
-
-def quoted(name: str) -> str:
-    """Return a column name as Spark's expressions read it."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def worker(

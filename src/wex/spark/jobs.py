@@ -12,8 +12,9 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (the usual name)
 
 from wex.errors import WexError
-from wex.spark.batch import engine_for, quoted, windows_and_tally
+from wex.spark.batch import engine_for, windows_and_tally
 from wex.spark.errors import recovered
+from wex.spark.naming import quoted
 from wex.spark.schemas import declared_schema
 
 if TYPE_CHECKING:

@@ -1,0 +1,189 @@
+"""Streams that go on without end, as one piece of state: events wait for the watermark, then run.
+
+A bucket has all the streams of some keys. Rows that the watermark has not passed wait in it; when
+it has, they run in order. What it holds travels as bytes between batches.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.arriving import Arriving
+from wex.engine.processor import Processor, ended
+from wex.errors import DataError, WexError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wex.engine.running import Engine
+
+MAGIC = b"WEXBUCKET1"
+
+
+@dataclass
+class Counts:
+    """What a batch has done to a bucket."""
+
+    processed: int = 0
+    late: int = 0
+    buffered: int = 0
+    open: int = 0
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How endless streams are treated: late rows, silent keys, and how much may be open."""
+
+    late: str = "drop"
+    expire_after: int | None = None  # microseconds
+    max_open: int | None = None
+
+
+@dataclass
+class Bucket:
+    """The streams of some keys, and the rows that wait."""
+
+    engine: Engine
+    rules: Rules
+    processor: Processor
+    waiting: pa.Table | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    @classmethod
+    def of(cls, engine: Engine, rules: Rules, saved: bytes | None = None) -> Bucket:
+        """Return a new bucket, or one that goes on where it was saved."""
+        if saved is None:
+            return cls(engine, rules, Processor.of(engine))
+        head, _, rest = saved.partition(b"\n")
+        if not head.startswith(MAGIC):
+            raise WexError("not-state", "these bytes are no bucket", "give what was saved before")
+        sizes = json.loads(head.removeprefix(MAGIC))
+        state, rows = rest[: sizes["state"]], rest[sizes["state"] :]
+        waiting = pa.ipc.open_stream(rows).read_all() if rows else None
+        return cls(engine, rules, Processor.of(engine, state), waiting)
+
+    def saved(self) -> bytes:
+        """Return all that is in the bucket, as bytes."""
+        state = self.processor.state()
+        rows = b""
+        if self.waiting is not None and self.waiting.num_rows:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, self.waiting.schema) as writer:
+                writer.write_table(self.waiting)
+            rows = sink.getvalue().to_pybytes()
+        return MAGIC + json.dumps({"state": len(state)}).encode() + b"\n" + state + rows
+
+    # --- With a watermark, in microseconds
+
+    def arrive(self, rows: pa.Table, watermark: int) -> pa.Table:
+        """Return the windows of rows that the watermark has passed; the others wait."""
+        late = _at_or_before(self._times(rows), watermark)
+        self._count_late(rows, late)
+        rows = rows.filter(pa.array(~late))
+        parts = [each for each in (self.waiting, rows) if each is not None]
+        self.waiting = pa.concat_tables(parts, promote_options="permissive")
+        return self.advance(watermark)
+
+    def advance(self, watermark: int) -> pa.Table:
+        """Return the windows that a watermark brings, of rows that have waited and silent keys."""
+        found: list[pa.Table] = []
+        if self.waiting is not None and self.waiting.num_rows:
+            passed = _at_or_before(self._times(self.waiting), watermark)
+            due = self.waiting.filter(pa.array(passed))
+            self.waiting = self.waiting.filter(pa.array(~passed)).combine_chunks()
+            if due.num_rows:
+                found.append(self._feed(due))
+        if self.rules.expire_after is not None:
+            found.extend(self._expired(watermark - self.rules.expire_after))
+        self.counts.buffered = 0 if self.waiting is None else self.waiting.num_rows
+        return self._together(found)
+
+    def next_time(self) -> int | None:
+        """Return when the watermark brings something more, in microseconds."""
+        times: list[int] = []
+        if self.waiting is not None and self.waiting.num_rows:
+            times.append(int(self._times(self.waiting).min()))
+        if self.rules.expire_after is not None and (last := self._last_times()) is not None:
+            times.append(int(last.min()) + self.rules.expire_after + 1)
+        return min(times, default=None)
+
+    # --- Without one
+
+    def run(self, rows: pa.Table) -> pa.Table:
+        """Return the windows of rows, run at once; those that come too late for their key drop."""
+        arriving = Arriving(self.engine, rows)
+        late = arriving.late(self.processor.recall(arriving.keys))
+        self._count_late(arriving.table, late)
+        return self._together([self._feed(arriving.table.filter(pa.array(~late)))])
+
+    # --- Parts
+
+    def _feed(self, rows: pa.Table) -> pa.Table:
+        found = self.processor.feed(rows)
+        self.counts.processed += rows.num_rows
+        self._check_open()
+        return found
+
+    def _together(self, found: Sequence[pa.Table]) -> pa.Table:
+        self.counts.open = self.processor.held()
+        return pa.concat_tables(found) if found else pa.table({})
+
+    def _count_late(self, rows: pa.Table, late: np.ndarray) -> None:
+        count = int(late.sum())
+        self.counts.late += count
+        if count and self.rules.late == "error":
+            row = int(np.argmax(late))
+            name = self.engine.stream.order_by[0]
+            keys = tuple(rows.column(each)[row].as_py() for each in self.engine.stream.partition_by)
+            message = f"an event at {rows.column(name)[row]} comes too late"
+            hint = "give a longer watermark, or say late='drop'"
+            raise DataError("late", message, hint, column=name, key=keys)
+
+    def _check_open(self) -> None:
+        most = self.rules.max_open
+        if most is not None and (found := self.processor.most_held()) > most:
+            message = f"a stream has {found:,} open starts, and max_open is {most:,}"
+            raise WexError(
+                "max-open", message, "raise max_open, or bound the window: see wex check"
+            )
+
+    def _times(self, rows: pa.Table) -> np.ndarray:
+        return _microseconds(rows.column(self.engine.stream.order_by[0]))
+
+    def _last_times(self) -> np.ndarray | None:
+        """Return when each stream had its last event; None: there are no streams."""
+        state = self.processor.everything()
+        counts = state.counts("tail") if state.size else np.empty(0, dtype=np.int64)
+        if not len(counts):
+            return None
+        last = state.lists["tail"].take(pa.array(np.cumsum(counts) - 1))
+        return self._times(last)
+
+    def _expired(self, before: int) -> list[pa.Table]:
+        """Return the windows that end because their streams have been silent since a time."""
+        last = self._last_times()
+        if last is None or not (gone := last < before).any():
+            return []
+        state = self.processor.everything()
+        table, _ = self.engine.run(*ended(self.engine, state.take(np.flatnonzero(gone))), last=True)
+        self.processor = Processor.of(self.engine)
+        self.processor.resume(state.take(np.flatnonzero(~gone)))
+        return [table]
+
+
+def _microseconds(column: pa.ChunkedArray) -> np.ndarray:
+    if pa.types.is_timestamp(column.type):
+        column = pc.cast(column, pa.timestamp("us", column.type.tz)).cast(pa.int64())
+    found: np.ndarray = column.to_numpy()
+    return found
+
+
+def _at_or_before(times: np.ndarray, watermark: int) -> np.ndarray:
+    found: np.ndarray = times <= watermark
+    return found

@@ -1,0 +1,137 @@
+"""Endless streams in buckets: whatever comes in whatever batches, what is not late is as in one run."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wex
+from wex.engine.bucket import Bucket, Rules
+from wex.engine.running import engine_of
+
+SPEC = wex.parse("""
+  stream s (k string, t timestamp, x int) partition by k order by t
+  window rise match [x > x[-1]]+ keep longest measure sum(x) as total
+  window pair match any{2} until [x > 1] or end within 20 seconds measure count() as n
+""")
+START = datetime(2026, 1, 31)
+events = st.tuples(st.sampled_from("ab"), st.integers(0, 60), st.integers(0, 4))
+
+
+def table(rows: list[tuple[str, int, int]]) -> pa.Table:
+    keys, times, values = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.string()),
+            "t": pa.array([START + timedelta(seconds=at) for at in times], pa.timestamp("us")),
+            "x": pa.array(values, pa.int64()),
+        }
+    )
+
+
+def microseconds(seconds: int) -> int:
+    return (START - datetime(1970, 1, 1)) // timedelta(microseconds=1) + seconds * 1_000_000
+
+
+def spans(found: list[pa.Table]) -> list[tuple[object, ...]]:
+    names = ["k", "window_name", "start_index", "end_index", "total", "n"]
+    return sorted(
+        (
+            tuple(row[name] for name in names)
+            for part in found
+            if part.num_rows
+            for row in part.to_pylist()
+        ),
+        key=repr,
+    )
+
+
+def reported(rows: list[tuple[str, int, int]]) -> list[tuple[object, ...]]:
+    """Return the windows of a run that has not ended: without those that the end decides."""
+    processor = wex.Processor(SPEC)
+    return spans([processor.feed(table(rows))] if rows else [])
+
+
+@given(st.lists(st.lists(events, min_size=1, max_size=6), max_size=6), st.integers(0, 30))
+def test_rows_wait_for_the_watermark(batches: list[list[tuple[str, int, int]]], delay: int) -> None:
+    engine, rules = engine_of(SPEC), Rules()
+    saved: bytes | None = None
+    watermark, latest = 0, 0
+    found, kept, late = [], [], 0
+    for rows in batches:
+        bucket = Bucket.of(engine, rules, saved)
+        found.append(bucket.arrive(table(rows), microseconds(watermark) if watermark else 0))
+        fine = [row for row in rows if not watermark or row[1] > watermark]
+        kept += fine
+        late += len(rows) - len(fine)
+        assert bucket.counts.late == len(rows) - len(fine)
+        saved = bucket.saved()
+        latest = max([latest, *(at for _, at, _ in rows)])
+        watermark = max(watermark, latest - delay)
+    bucket = Bucket.of(engine, rules, saved)
+    found.append(bucket.advance(microseconds(watermark) if watermark else 0))
+    passed = [row for row in kept if watermark and row[1] <= watermark]
+    assert spans(found) == reported(passed)
+    assert bucket.counts.buffered == len(kept) - len(passed)
+
+
+@given(st.lists(st.lists(events, min_size=1, max_size=6), max_size=6))
+def test_without_a_watermark_late_rows_drop(batches: list[list[tuple[str, int, int]]]) -> None:
+    engine = engine_of(SPEC)
+    saved: bytes | None = None
+    found = []
+    last: dict[str, tuple[int, int]] = {}
+    processor, expected = wex.Processor(SPEC), []
+    for rows in batches:
+        bucket = Bucket.of(engine, Rules(), saved)
+        found.append(bucket.run(table(rows)))
+        saved = bucket.saved()
+        fine = [row for row in rows if row[1:] >= last.get(row[0], (-1, -1))]
+        assert bucket.counts.late == len(rows) - len(fine)
+        for key, *rest in sorted(fine):
+            last[key] = (rest[0], rest[1])
+        if fine:
+            expected.append(processor.feed(table(fine)))
+    assert spans(found) == spans(expected)
+
+
+def test_silent_keys_expire() -> None:
+    engine = engine_of(SPEC)
+    bucket = Bucket.of(engine, Rules(expire_after=30 * 1_000_000))
+    bucket.arrive(table([("a", 1, 1), ("a", 2, 0), ("b", 1, 1), ("b", 40, 1)]), microseconds(0))
+    assert bucket.next_time() == microseconds(1)
+    assert spans([bucket.advance(microseconds(10))]) == []
+    (gone,) = spans([bucket.advance(microseconds(45))])
+    assert gone[:4] == ("a", "pair", 0, 1)
+    assert bucket.processor.everything().size == 1
+    again = bucket.arrive(table([("a", 50, 1), ("a", 51, 2)]), microseconds(45))
+    assert again.num_rows == 0
+    after = bucket.advance(microseconds(60))
+    assert [row["start_index"] for row in after.to_pylist() if row["k"] == "a"] == [1]
+
+
+def test_too_late_or_too_much() -> None:
+    engine = engine_of(SPEC)
+    strict = Bucket.of(engine, Rules(late="error"))
+    with pytest.raises(wex.DataError) as caught:
+        strict.arrive(table([("a", 1, 1)]), microseconds(5))
+    assert (caught.value.code, caught.value.key) == ("late", ("a",))
+    small = Bucket.of(engine, Rules(max_open=2))
+    with pytest.raises(wex.WexError) as open_:
+        small.run(table([("a", at, at) for at in range(9)]))
+    assert open_.value.code == "max-open"
+
+
+def test_bytes_that_are_no_bucket() -> None:
+    engine = engine_of(SPEC)
+    with pytest.raises(wex.WexError):
+        Bucket.of(engine, Rules(), b"nothing")
+    saved = Bucket.of(engine, Rules()).saved()
+    other = engine_of(wex.parse(str(SPEC).replace("any{2}", "any{3}")))
+    with pytest.raises(wex.StateError) as caught:
+        Bucket.of(other, Rules(), saved)
+    assert caught.value.code == "state-spec"
