@@ -58,7 +58,7 @@ class Summary:
 def run_job(spark: SparkSession, spec: tree.Spec, job: Job) -> Summary:
     """Run a job; what is wrong with the data is the WexError that a worker has raised."""
     engine = engine_for(spec)
-    target_format = job.target_format or _format(job.target)
+    target_format = job.target_format or format_of(job.target)
     new = not Path(job.target).exists()
     try:
         events = _read(spark, engine, job)
@@ -77,13 +77,13 @@ def run_job(spark: SparkSession, spec: tree.Spec, job: Job) -> Summary:
     except Exception as error:
         if new and Path(job.target).is_dir() and not any(Path(job.target).glob("part-*")):
             shutil.rmtree(job.target)  # nothing was written
-        raise _explained(error, job) from error
+        raise explained(error, job) from error
     numbers = {name: int(value or 0) for name, value in seen.get.items()}
     return Summary(**numbers)
 
 
 def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
-    source_format = job.source_format or _format(job.source)
+    source_format = job.source_format or format_of(job.source)
     reader = spark.read.format(source_format)
     if source_format == "json":
         reader = reader.schema(declared_schema(engine)).option("mode", "FAILFAST")
@@ -97,11 +97,12 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
     )
 
 
-def _format(path: str) -> str:
+def format_of(path: str) -> str:
+    """Return the format that the ending of a path stands for."""
     return ENDINGS.get(Path(path.rstrip("/")).suffix.lower(), "parquet")
 
 
-def _explained(error: Exception, job: Job) -> WexError:
+def explained(error: Exception, job: Job) -> WexError:
     """Return what an error of Spark's means for the user."""
     found = recovered(error)
     if found is not None:

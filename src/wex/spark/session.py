@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUIET = Path(__file__).with_name("log4j2.properties")
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
 }
+
+# Every partition of an endless job has a state store and a worker of its own, in each batch; the
+# checkpoint fixes how many there are.
+ENDLESS = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
 
 
 def new_session(master: str | None, conf: Mapping[str, str], *, progress: bool) -> SparkSession:

@@ -20,6 +20,7 @@ from wex.errors import WexError
 from wex.spark.errors import sent
 from wex.spark.naming import quoted
 from wex.spark.schemas import arrow_schema, spark_schema
+from wex.spark.session import ROCKSDB
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 BUCKET = "__bucket"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column
 PACKED = "bucket int, rows binary"
 FOUND = (

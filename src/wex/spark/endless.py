@@ -1,0 +1,129 @@
+"""An endless job: read what Spark streams, find the windows, write them as they are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from wex.errors import WexError
+from wex.spark.batch import engine_for, windows
+from wex.spark.jobs import WITHOUT_SCHEMA, explained, format_of
+from wex.spark.naming import quoted
+from wex.spark.schemas import declared_schema
+from wex.spark.streaming import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from wex.engine.running import Engine
+    from wex.spark.jobs import Job
+    from wex.spec import tree
+
+NAMES = ("processed", "late", "buffered", "open", "state_bytes", "streams")
+
+
+@dataclass(frozen=True)
+class Endless:
+    """How a job goes on: where it remembers what it has done, when it looks for more.
+
+    `trigger` is `available-now`, or the time between two looks, as Spark reads it; `watermark` the
+    longest that an event may be late.
+    """
+
+    checkpoint: str
+    trigger: str = "available-now"
+    watermark: str | None = None
+
+
+def start_stream(
+    spark: SparkSession, spec: tree.Spec, job: Job, endless: Endless, **rules: Any
+) -> StreamingQuery:
+    """Return the running query of a job; what is wrong with it is a WexError."""
+    engine = engine_for(spec)
+    find = windows(spec, **rules)
+    try:
+        events = _read(spark, engine, job)
+        if endless.watermark is not None:
+            events = events.withWatermark(engine.stream.order_by[0], endless.watermark)
+        target = job.target_format or format_of(job.target)
+        writer = events.transform(find).writeStream.format(target).outputMode("append")
+        if target == "csv":
+            writer = writer.option("header", "true")
+        now = endless.trigger == "available-now"
+        writer = writer.trigger(
+            **({"availableNow": True} if now else {"processingTime": endless.trigger})
+        )
+        return writer.option("checkpointLocation", endless.checkpoint).start(job.target)
+    except WexError:
+        raise
+    except Exception as error:
+        raise explained(error, job) from error
+
+
+def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
+    source = job.source_format or format_of(job.source)
+    reader = spark.readStream.format(source).options(**job.options)
+    if source == "csv":
+        plain = spark.read.format(source).option("header", "true").options(**job.options)
+        texts = reader.option("header", "true").schema(plain.load(job.source).schema)
+        there = [
+            f for f in declared_schema(engine).fields if f.name in plain.load(job.source).columns
+        ]
+        return texts.load(job.source).select(
+            *(F.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in there)
+        )
+    if source in WITHOUT_SCHEMA:
+        return reader.schema(declared_schema(engine)).load(job.source)
+    if source in FILES:
+        schema = spark.read.format(source).options(**job.options).load(job.source).schema
+        return reader.schema(schema).load(job.source)
+    return reader.load(job.source) if job.source else reader.load()
+
+
+FILES = ("parquet", "orc")
+
+
+def watched(
+    query: StreamingQuery, job: Job, told: Callable[[dict[str, int]], None], seconds: int = 1
+) -> dict[str, int]:
+    """Wait until a query ends, telling what it does; return what it has done in all."""
+    seen: set[int] = set()
+    total = dict.fromkeys(NAMES, 0)
+    try:
+        while not query.awaitTermination(seconds):
+            for counts in _new(query, seen):
+                _add(total, counts)
+                told(total)
+    except Exception as error:
+        raise explained(error, job) from error
+    for counts in _new(query, seen):
+        _add(total, counts)
+    return total
+
+
+def _add(total: dict[str, int], counts: dict[str, int]) -> None:
+    for name in ("processed", "late"):
+        total[name] += counts.get(name, 0)
+    total.update({name: counts[name] for name in NAMES[2:] if name in counts})
+
+
+def _new(query: StreamingQuery, seen: set[int]) -> Iterator[dict[str, int]]:
+    for progress in query.recentProgress:
+        if progress["batchId"] not in seen:
+            seen.add(progress["batchId"])
+            yield counts_in(progress)
+
+
+def counts_in(progress: Any) -> dict[str, int]:
+    """Return the counts of one micro-batch; Connect spells them in another way."""
+    observed = progress["observedMetrics"].get(METRICS)
+    plain = {} if observed is None else observed.asDict()
+    if "values" in plain:
+        names = [each["name"] for each in plain["schema"]["fields"]]
+        plain = dict(zip(names, plain["values"], strict=True))
+    return {name: int(value or 0) for name, value in plain.items()}
