@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench docs format pin clean
+.PHONY: help setup demo test soak lint bench docs format pin clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,6 +23,9 @@ demo: setup  ## Find trends in a made-up market, with Spark on this machine
 
 test: setup  ## Run every test, the docs and docstrings included
 	$(BIN)/pytest -n 2 --dist loadfile
+
+soak: setup  ## Kill an endless job again and again, for half an hour
+	$(BIN)/python -m tests.spark.killed 10 1800
 
 lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -124,6 +125,15 @@ def test_too_late_or_too_much() -> None:
     with pytest.raises(wex.WexError) as open_:
         small.run(table([("a", at, at) for at in range(9)]))
     assert open_.value.code == "max-open"
+
+
+def test_state_of_this_version_stays_readable() -> None:
+    """The file was written by version 1 of the state: one row waits, two streams are open."""
+    saved = (Path(__file__).parents[1] / "data" / "bucket-1.bin").read_bytes()
+    bucket = Bucket.of(engine_of(SPEC), Rules(), saved)
+    assert bucket.next_time() == microseconds(30)
+    found = spans([bucket.advance(microseconds(40))])
+    assert [each[:4] for each in found] == [("a", "pair", 0, 1), ("a", "rise", 1, 2)]
 
 
 def test_bytes_that_are_no_bucket() -> None:

@@ -71,9 +71,9 @@ def main(kills: int, seconds: float | None = None) -> None:
         spark.stop()
         agree(found, so_far(TREND, table))
         took = time.monotonic() - began
-        print(
+        print(  # noqa: T201
             f"killed {done} times in {took:.0f} s, {batches(folder)} batches, {found.num_rows} windows: fine"
-        )  # noqa: T201
+        )
         assert done or not kills
         assert isinstance(found, pa.Table)
 
