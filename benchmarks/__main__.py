@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import compiling, engine, spark, startup
+from benchmarks import compiling, engine, spark, startup, streaming
 
 if TYPE_CHECKING:
     from benchmarks.measure import Row
 
 
 def main() -> int:
-    rows: list[Row] = [*startup.rows(), *compiling.rows(), *engine.rows(), *spark.rows()]
+    rows: list[Row] = [
+        *startup.rows(),
+        *compiling.rows(),
+        *engine.rows(),
+        *spark.rows(),
+        *streaming.rows(),
+    ]
     table = Table("what", "against", "ratio", "goal", "met", title="WEX benchmarks")
     for row in rows:
         met = "" if row.goal is None else "yes" if row.met else "NO"

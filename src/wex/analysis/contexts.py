@@ -7,9 +7,11 @@ then followed along the edges: an edge says which class each window reads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.analysis.finite import finite_space
+from wex.analysis.graphs import TooManyError
 from wex.analysis.question import Question, promise_classes, promise_of, question_of
 from wex.analysis.space import SILENT, Space
 from wex.analysis.symbolic import symbolic_space
@@ -129,7 +131,11 @@ def contexts_of(
     else:
         impossible = False
     question = question_of(meanings[0], subjects, promises, moments=moments)
-    space = finite_space(question) or symbolic_space(question, budget)
+    budget.renew()
+    try:
+        space: Space = finite_space(question, budget) or symbolic_space(question, budget)
+    except TooManyError:  # too many predicates at once: then anything may follow anything
+        return free_contexts(subjects)
     if impossible:
         space.edges[0] = []
     if moments:
@@ -143,8 +149,8 @@ class _FreeSpace(Space):
     way = "none"
     exact = False
 
-    def __init__(self, classes: int) -> None:
-        self.edges = [[((cls,), 0) for cls in range(classes)]]
+    def __init__(self, classes: Sequence[int]) -> None:
+        self.edges = [[(action, 0) for action in product(*map(range, classes))]]
         self.level = [0]
 
     def streams(
@@ -156,7 +162,8 @@ class _FreeSpace(Space):
         return None
 
 
-def free_contexts(subject: Subject) -> Contexts:
-    """Return the contexts of a window if any event could follow any other: more than there are."""
+def free_contexts(subjects: Sequence[Subject]) -> Contexts:
+    """Return the contexts of windows if any event could follow any other: more than there are."""
     question = Question({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
-    return Contexts(_FreeSpace(len(subject.classes)), question, [subject], [], moments=False)
+    space = _FreeSpace([len(each.classes) for each in subjects])
+    return Contexts(space, question, subjects, [], moments=False)

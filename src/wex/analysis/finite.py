@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wex.analysis.graphs import TooManyError
 from wex.analysis.space import SILENT, Space, Step, quotient
 from wex.spec.types import BOOL, Type
 from wex.theory import terms
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wex.analysis.question import Question
+    from wex.analysis.space import Budget
     from wex.theory.evaluate import Event, Value
 
 MOST_KINDS = 64
@@ -46,8 +48,9 @@ class FiniteSpace(Space):
 
     way = "kinds of events"
 
-    def __init__(self, question: Question, fields: _Fields) -> None:
+    def __init__(self, question: Question, fields: _Fields, budget: Budget) -> None:
         self.question = question
+        self.budget = budget
         self.fields = fields
         self.exact = question.exact
         self.constants = constants_of(question.guards())
@@ -89,7 +92,7 @@ class FiniteSpace(Space):
             found: dict[Step, int] = {}
             for number, kind in enumerate(kinds):
                 taken += 1
-                if taken > MOST_STEPS:
+                if taken > MOST_STEPS or self.budget.left() < self.budget.seconds / 2:
                     raise TooManyError
                 action = self._action(level, (kind, *memory))
                 if action is None:
@@ -189,10 +192,6 @@ class FiniteSpace(Space):
         return self._models[kind]
 
 
-class TooManyError(Exception):
-    """There are too many kinds of events, or too many rows of them."""
-
-
 @dataclass(frozen=True)
 class _Fields:
     """Which fields are listed by value, the atoms about one event, and the kinds that there are."""
@@ -218,13 +217,13 @@ class _Fields:
         )
 
 
-def finite_space(question: Question) -> FiniteSpace | None:
+def finite_space(question: Question, budget: Budget) -> FiniteSpace | None:
     """Return the space of a question if it has finitely many kinds of events, else None."""
     fields = _fields(question)
     if fields is None:
         return None
     try:
-        return FiniteSpace(question, fields)
+        return FiniteSpace(question, fields, budget)
     except TooManyError:
         return None
 
@@ -319,7 +318,9 @@ def _kinds(
     marks: list[Guard] = [*unary, *(_is(name, value, fields[name]) for name, value in names)]
     found = []
     try:
-        for row in assignments(marks, 0, floating=False):
+        for count, row in enumerate(assignments(marks, 0, floating=False)):
+            if count > 8 * MOST_KINDS:
+                return None
             chosen = {
                 name: value
                 for (name, value), true in zip(names, row[len(unary) :], strict=True)

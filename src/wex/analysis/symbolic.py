@@ -11,6 +11,7 @@ from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING
 
+from wex.analysis.graphs import TooManyError
 from wex.analysis.space import SILENT, Action, Space, Step
 from wex.theory import terms
 from wex.theory.projection import (
@@ -181,10 +182,7 @@ class SymbolicSpace(Space):
         numbers = count()
         main = self._constrain(searching, path, [], numbers)
         tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
-        try:
-            events = searching.events(next(numbers), self.constants)
-        except UndecidedError:
-            return None
+        events = self._found(searching, next(numbers))
         if events is None:
             return None
         return (
@@ -205,13 +203,16 @@ class SymbolicSpace(Space):
         for name, deepest in self.ages.items():
             for age in range(1, deepest + 1):
                 searching.same((whole[before - age], name), (whole[behind - age], name))
-        try:
-            events = searching.events(next(numbers), self.constants)
-        except UndecidedError:
-            return None
+        events = self._found(searching, next(numbers))
         if events is None:
             return None
         return events[:before], events[before:behind], events[behind:]
+
+    def _found(self, searching: Searching, count: int) -> list[Event] | None:
+        try:
+            return searching.events(count, self.constants)
+        except UndecidedError:
+            return None
 
     def least_gap(self, name: str) -> int | None:
         """Return the least rise of a field that any event has."""
@@ -312,6 +313,8 @@ class _Level:
                 yield action, formula
                 return
             for cls, guard in guards[at]:
+                if self.space.budget.left() < 0:
+                    raise TooManyError
                 more = formula if guard is None else both(formula, self.symbols.guard(guard))
                 if guard is None or self.space._possible(more, self.everything):  # noqa: SLF001
                     yield from extend(at + 1, (*action, cls), more)

@@ -145,6 +145,11 @@ class Pile:
     states: tuple[int, ...] = ()
 
 
+def repeated(found: Pile, times: int) -> list[Edge]:
+    """Return the way to a cycle, and the cycle so many times."""
+    return [*found.stem, *found.cycle * times]
+
+
 def pile(starts: Starts, places: Set[Place], budget: Budget) -> Pile | None:
     """Return how starts pile up though windows clear them: on a cycle without a window.
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from wex.analysis.answers import Answer, Growth, Way
 from wex.analysis.contexts import contexts_of
 from wex.analysis.describe import events_in_words
-from wex.analysis.graphs import TooManyError, backwards
+from wex.analysis.graphs import TooManyError
 from wex.analysis.lists import Lists
+from wex.analysis.overlap import Overlap
 from wex.analysis.replay import held_starts
 from wex.analysis.starts import Pump, Starts
 from wex.analysis.subject import subject_of
-from wex.analysis.vectors import Pile, explore, most_shared, pile, step
+from wex.analysis.vectors import Pile, explore, pile, repeated, step
 from wex.analysis.witness import complete, concrete, replayed
 
 if TYPE_CHECKING:
@@ -61,28 +62,32 @@ class Analysis:
         self.contexts = contexts_of([meaning], [self.subject], budget)
         self.starts = Starts(self.contexts, self.subject)
         # A cycle that was shown to repeat with the same events: events before it, of it, behind it.
-        self._certificate: tuple[Pile, list[Event], list[Event], list[Event]] | None = None
+        self.certificate: tuple[Pile, list[Event], list[Event], list[Event]] | None = None
 
     @cached_property
-    def _timed_contexts(self) -> Contexts:
+    def timed_contexts(self) -> Contexts:
         """Return the contexts that also tell whether time has passed."""
         return contexts_of([self.meaning], [self.subject], self.budget, moments=True)
 
     @property
-    def _exact(self) -> bool:
+    def exact(self) -> bool:
+        """Tell whether what the automata say is exactly so of the windows."""
         return self.contexts.space.exact and self.subject.faithful
 
     # --- Answers
 
-    def _bounded(
+    def bounded(
         self, what: str, bound: int, reason: str, *, exact: bool, way: Way | None = None
     ) -> Answer:
+        """Return that there are no more than a bound."""
         return self._answer(what, "bounded", bound, reason, exact=exact, way=way)
 
-    def _unbounded(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
+    def unbounded(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
+        """Return that there is no bound."""
         return self._answer(what, "unbounded", None, reason, growth=growth, way=way)
 
-    def _unknown(self, what: str, reason: str, way: Way | None = None) -> Answer:
+    def unknown(self, what: str, reason: str, way: Way | None = None) -> Answer:
+        """Return that it is not known."""
         return self._answer(what, "unknown", None, reason, way=way)
 
     def _answer(
@@ -99,7 +104,8 @@ class Analysis:
         seconds = time.monotonic() - self.began
         return Answer(what, verdict, bound, exact, growth, reason, seconds, self.meaning, way)  # type: ignore[arg-type]
 
-    def _why_inexact(self) -> str:
+    def why_inexact(self) -> str:
+        """Return what keeps the automata from saying all."""
         clauses = self.subject.clauses
         if not self.contexts.space.exact:
             return "the predicates relate events in more ways than could be told apart"
@@ -115,7 +121,7 @@ class Analysis:
         what = "open starts"
         self.budget.renew()
         if not self.starts.alive:
-            return self._bounded(what, 0, "no stream has such a window", exact=True)
+            return self.bounded(what, 0, "no stream has such a window", exact=True)
         if self.subject.in_order:
             return self._in_order(what)
         counting = Counting(
@@ -137,7 +143,7 @@ class Analysis:
             # The earlier start in a state wins until it is too old: a microsecond apart or more.
             bound = (clauses.within_time + 1) * widest
             reason = "of the starts in one state only the earliest of each microsecond can win"
-            return self._bounded(what, bound, reason, exact=False)
+            return self.bounded(what, bound, reason, exact=False)
         if clauses.within_events is not None and not self.subject.counted:
             return self._limited(what, clauses.within_events)
         reason = f"with `keep {clauses.keep}` the earlier of two starts in one state wins"
@@ -145,17 +151,17 @@ class Analysis:
             lists = Lists(self.starts, self.budget)
         except TooManyError:
             bound = min(widest, clauses.within_events or widest)
-            return self._bounded(what, bound, reason, exact=False)
+            return self.bounded(what, bound, reason, exact=False)
 
         def way(n: int) -> list[Event] | None:
             path = lists.way_to(n)
             return self._replayed_open(self.contexts, path, lists.ways_on(path), n)
 
-        return self._bounded(what, lists.most, reason, exact=self._exact, way=way)
+        return self.bounded(what, lists.most, reason, exact=self.exact, way=way)
 
     def _limited(self, what: str, events: int) -> Answer:
         reason = "`within` lets no more starts stay open than it has events"
-        return self._bounded(what, events, reason, exact=False)
+        return self.bounded(what, events, reason, exact=False)
 
     def _shown_open(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
         """Return a stream along a path if so many starts are open at its end."""
@@ -194,7 +200,7 @@ class Analysis:
         clauses = subject.clauses
         starts = Starts(self.contexts, subject)
         if not starts.held:
-            return self._bounded(what, 0, "no start ever begins", exact=True)
+            return self.bounded(what, 0, "no start ever begins", exact=True)
         late = clauses.having and clauses.keep in ("shortest", "disjoint")
         counted = clauses.within_events is None or subject.counted
         counting = Counting(
@@ -238,11 +244,11 @@ class Analysis:
         except TooManyError:
             if clauses.within_events is not None:
                 return self._limited(what, clauses.within_events)
-            return self._unknown(what, "there are more combinations of starts than were looked at")
+            return self.unknown(what, "there are more combinations of starts than were looked at")
         if explored is not None:
             bound = explored.most if limit is None else min(limit, explored.most)
             reason = f"a start ends or dies at the latest when {bound} more {_have(bound)} begun"
-            return self._bounded(
+            return self.bounded(
                 what,
                 bound,
                 reason,
@@ -261,9 +267,9 @@ class Analysis:
                 certified = self._certified(counting, each)
                 if certified is not None:
                     return certified
-        reason = f"{words} would pile up starts, but {self._why_inexact()}"
-        return self._unknown(
-            what, reason, lambda n: counting.shown(starts, _repeated(piles[0], n), n)
+        reason = f"{words} would pile up starts, but {self.why_inexact()}"
+        return self.unknown(
+            what, reason, lambda n: counting.shown(starts, repeated(piles[0], n), n)
         )
 
     def _pile_of(self, contexts: Contexts, pump: Pump) -> Pile:
@@ -272,11 +278,11 @@ class Analysis:
     def _piling(self, counting: Counting, starts: Starts, found: Pile, words: str) -> Answer:
         verb = "stays open" if counting.what == "open starts" else "is held"
         reason = f"{words} can come again and again, and each time one more start {verb}"
-        return self._unbounded(
+        return self.unbounded(
             counting.what,
             "linear",
             reason,
-            lambda n: counting.shown(starts, _repeated(found, n), n),
+            lambda n: counting.shown(starts, repeated(found, n), n),
         )
 
     def _in_time(self, counting: Counting) -> Answer:
@@ -284,24 +290,24 @@ class Analysis:
 
         They do so in no time at all, or the least time between events bounds them.
         """
-        starts = Starts(self._timed_contexts, counting.starts.subject)
+        starts = Starts(self.timed_contexts, counting.starts.subject)
         pump = next(starts.pumps(counting.places(starts), same_moment=True), None)
-        if pump is not None and self._timed_contexts.space.exact:
+        if pump is not None and self.timed_contexts.space.exact:
             found = self._pile_of(starts.contexts, pump)
             # The cycle takes no time: what holds of a few rounds holds of any number.
-            if counting.shown(starts, _repeated(found, 2), 2) is not None:
+            if counting.shown(starts, repeated(found, 2), 2) is not None:
                 words = events_in_words(self.meaning, self.subject, pump.cycle)
                 return self._piling(counting, starts, found, words)
-        most = self._most_in_time()
+        most = self.most_in_time()
         if most is not None:
             reason = f"no more than {most:,} events come in the time of `within`"
-            return self._bounded(counting.what, most, reason, exact=False)
-        return self._unknown(counting.what, self._why_inexact())
+            return self.bounded(counting.what, most, reason, exact=False)
+        return self.unknown(counting.what, self.why_inexact())
 
-    def _most_in_time(self) -> int | None:
+    def most_in_time(self) -> int | None:
         """Return how many events come within the time of `within`, if that has a bound."""
         duration = self.subject.clauses.within_time
-        gap = self._timed_contexts.space.least_gap(self.meaning.spec.stream.order_by[0].text)
+        gap = self.timed_contexts.space.least_gap(self.meaning.spec.stream.order_by[0].text)
         return duration // gap + 1 if gap and duration is not None else None
 
     def _certified(self, counting: Counting, found: Pile) -> Answer | None:
@@ -332,198 +338,17 @@ class Analysis:
         if way(3) is None:
             return None
         if counting.what == "open starts":
-            self._certificate = (found, stem, cycle, rest)
+            self.certificate = (found, stem, cycle, rest)
         words = events_in_words(self.meaning, self.subject, found.cycle)
         reason = f"the same events, {words}, can come again and again, one more start each time"
-        return self._unbounded(counting.what, "linear", reason, way)
-
-    # --- Windows that share a position
+        return self.unbounded(counting.what, "linear", reason, way)
 
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
-        what = "windows that share a position"
         self.budget.renew()
-        clauses = self.subject.clauses
-        if not self.starts.alive:
-            return self._bounded(what, 0, "no stream has such a window", exact=True)
-        if clauses.keep == "disjoint" and not clauses.having:
-            reason = "`keep disjoint` reports windows that share nothing"
-            return self._bounded(what, 1, reason, exact=self._exact, way=self._one_window)
-        longest = clauses.keep == "longest" and not clauses.having
-        circles = self.starts.endless() & self.starts.alive
-        if circles or (not longest and self.open.verdict != "bounded"):
-            return self._overlapping(what, circles, longest=longest)
-        return self._shared(what, longest=longest)
-
-    def _one_window(self, n: int) -> list[Event] | None:
-        place, path = self._first_place(self.starts, self.starts.alive)
-        found = concrete(self.contexts, [*path, *self.starts.completion(place)])
-        return self._replayed_shared(found[0], n) if found else None
-
-    @staticmethod
-    def _first_place(starts: Starts, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        found = starts.way_to(goals)
-        assert found is not None
-        return found
-
-    def _shared(self, what: str, *, longest: bool) -> Answer:
-        """Return the answer where only finitely many windows end from a position on."""
-        weigh = _any if longest else sum
-        try:
-            explored = explore(self.starts, self.starts.alive, self.budget, clipped=longest)
-            found = most_shared(self.starts, explored, self.budget, weigh)
-        except TooManyError:
-            return self._overlap_of_open(
-                what, "there are more combinations of windows than were looked at"
-            )
-        assert found is not None
-        bound, path = found
-        reason = f"of the starts up to a position, {bound} {_windows(bound)} can come at most"
-        return self._bounded(
-            what, bound, reason, exact=self._exact, way=self._along(self.contexts, path)
-        )
-
-    def _along(self, contexts: Contexts, path: Sequence[Edge]) -> Way:
-        def way(n: int) -> list[Event] | None:
-            found = concrete(contexts, path)
-            return self._replayed_shared(found[0], n) if found else None
-
-        return way
-
-    def _replayed_shared(self, events: list[Event], n: int) -> list[Event] | None:
-        windows = replayed(self.meaning, self.at, events) or []
-        most = max((sum(b <= p <= e for b, e in windows) for p in range(len(events))), default=0)
-        return events if most >= n else None
-
-    def _overlapping(self, what: str, circles: Set[Place], *, longest: bool) -> Answer:
-        """Return the answer where starts pile up, or one start has endlessly many windows."""
-        starts, timed = self.starts, self.subject.clauses.within_time is not None
-        if timed:
-            starts = Starts(self._timed_contexts, self.subject)
-            circles = starts.endless(same_moment=True) & starts.alive
-        faithful = self.subject.faithful or (timed and not self.subject.clauses.having)
-        if (
-            not starts.contexts.space.exact
-            or not faithful
-            or (self.subject.clauses.within_events is not None and not self.subject.counted)
-        ):
-            return self._overlap_of_open(what)
-        near = backwards(starts.graph, circles) & starts.alive
-        pump = None if longest else next(starts.pumps(near, same_moment=timed), None)
-        if pump is not None:
-            reason = "starts pile up, and each of them has endlessly many windows"
-            return self._checked(
-                what, "quadratic", reason, self._pumped(starts, pump, circles, timed)
-            )
-        pump = None if longest else next(starts.pumps(starts.alive, same_moment=timed), None)
-        if pump is not None:
-            reason = "starts pile up, and they can all end together"
-            return self._checked(what, "linear", reason, self._pumped(starts, pump, set(), timed))
-        if timed and self.subject.clauses.keep == "shortest" and self.open.bound is not None:
-            return self._overlap_of_open(what)
-        if timed and (most := self._most_in_time()) is not None and self.open.bound is not None:
-            reason = "the least time between events bounds starts and ends in `within`"
-            return self._bounded(what, self.open.bound * most, reason, exact=False)
-        if circles:
-            reason = "one start can have endlessly many windows"
-            return self._checked(what, "linear", reason, self._circling(starts, circles, timed))
-        return self._unknown(what, self._why_inexact())
-
-    def _checked(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
-        """Return "unbounded", after a look at a small stream where time decides, too."""
-        if self.subject.clauses.within_time is not None and way(2) is None:
-            return self._unknown(what, self._why_inexact())
-        return self._unbounded(what, growth, reason, way)
-
-    def _overlap_of_open(self, what: str, why: str | None = None) -> Answer:
-        """Return the answer if all that is known is how many starts can be open."""
-        clauses, bound = self.subject.clauses, self.open.bound
-        if clauses.keep == "shortest" and not clauses.having and bound is not None:
-            reason = "with `keep shortest` a start that is open has one window"
-            return self._bounded(what, bound, reason, exact=False)
-        if clauses.within_events is not None and bound is not None:
-            reason = "`within` bounds the starts that are open and the ends of each"
-            return self._bounded(what, bound * clauses.within_events, reason, exact=False)
-        if self.open.verdict == "unbounded" and self._certificate is not None:
-            found, stem, cycle, rest = self._certificate
-            growth: Growth = "linear"
-            reason = "starts pile up, and they can all end together"
-            if self._grows_fast(found):
-                growth, reason = "quadratic", "starts pile up, and each has endlessly many windows"
-            return self._unbounded(
-                what,
-                growth,
-                reason,
-                lambda n: self._replayed_shared([*stem, *cycle * n, *rest], n),
-            )
-        return self._unknown(what, why or self._why_inexact())
-
-    def _grows_fast(self, found: Pile) -> bool:
-        """Tell whether each of the starts that pile up has endlessly many windows."""
-        if any(self._ends_on(found.cycle, state) for state in found.states):
-            return True
-        end = found.cycle[-1].to
-        circles = self.starts.endless() & self.starts.alive
-        for state in found.states:
-            if (end, state) not in backwards(self.starts.graph, circles):
-                continue
-            goal, onwards = self.starts.between((end, state), circles)
-            loop = self.starts.loop(goal)
-            path = [*_repeated(found, 3), *onwards, *loop * 3, *self.starts.completion(goal)]
-            if self._along(self.contexts, path)(9) is not None:
-                return True
-        return False
-
-    def _ends_on(self, cycle: Sequence[Edge], state: int) -> bool:
-        """Tell whether a start has a window each time a cycle is gone."""
-        subject = self.subject
-        for edge in cycle:
-            if self.starts.ends(state, edge):
-                return True
-            state = self.starts.moved(state, edge)
-            if subject.until is None and subject.final[state]:
-                return True
-        return False
-
-    def _pumped(self, starts: Starts, pump: Pump, circles: Set[Place], timed: bool) -> Way:
-        stem = starts.contexts.path_to(pump.context)
-        place = (pump.context, pump.state)
-        if circles:
-            goal, onwards = starts.between(place, circles)
-            loop = starts.loop(goal, same_moment=timed)
-            onwards_end = starts.completion(goal)
-        else:
-            onwards, loop, onwards_end = starts.completion(place), [], []
-
-        def way(n: int) -> list[Event] | None:
-            rounds = n if not circles else next(r for r in range(1, n + 1) if r * r >= n)
-            path = [*stem, *pump.cycle * rounds, *onwards, *loop * rounds, *onwards_end]
-            return self._along(starts.contexts, path)(n)
-
-        return way
-
-    def _circling(self, starts: Starts, circles: Set[Place], timed: bool) -> Way:
-        place, path = self._first_place(starts, circles)
-        loop, end = starts.loop(place, same_moment=timed), starts.completion(place)
-
-        def way(n: int) -> list[Event] | None:
-            return self._along(starts.contexts, [*path, *loop * n, *end])(n)
-
-        return way
-
-
-def _repeated(found: Pile, times: int) -> list[Edge]:
-    return [*found.stem, *found.cycle * times]
+        return Overlap(self).answer
 
 
 def _have(count: int) -> str:
     return "has" if count == 1 else "have"
-
-
-def _windows(count: int) -> str:
-    return "window" if count == 1 else "windows"
-
-
-def _any(counts: list[int]) -> int:
-    return 1 if counts else 0

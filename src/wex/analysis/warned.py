@@ -71,5 +71,5 @@ def unbounded(spec: tree.Spec) -> tuple[str, ...]:
 def _piles_up(meaning: Meaning, at: int) -> bool:
     """Tell whether starts pile up if any event can follow any other: a quick first look."""
     subject = subject_of(meaning, at, planned=True)
-    starts = Starts(free_contexts(subject), subject)
+    starts = Starts(free_contexts([subject]), subject)
     return any(True for _ in starts.pumps(starts.held))
