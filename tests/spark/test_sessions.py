@@ -1,22 +1,34 @@
-"""Spark finds what `find` finds: on a classic session and on Spark Connect, each in a process."""
+"""Spark finds what `find` finds: on a classic session and on Spark Connect, each in a process.
+
+All in one file, so that they run one after the other: a Connect server has its port for itself.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.spark.cases import CASES
+from tests.spark import cases, streams
 
 
+@pytest.mark.parametrize("module", [cases, streams])
 @pytest.mark.parametrize("kind", ["classic", "connect"])
-def test_all_cases(kind: str) -> None:
-    command = [sys.executable, "-m", "tests.spark.cases", kind]
+def test_all_cases(kind: str, module: Any) -> None:
+    command = [sys.executable, "-m", module.__name__, kind]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    assert done.stdout.count("fine") == len(CASES)
+    assert done.stdout.count("fine") == len(module.CASES)
+
+
+def test_killed() -> None:
+    """The short form of `make soak`."""
+    command = [sys.executable, "-m", "tests.spark.killed", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "fine" in done.stdout, done.stdout + done.stderr[-3000:]
 
 
 WITHOUT = """

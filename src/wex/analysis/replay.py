@@ -55,7 +55,10 @@ def held_starts(meaning: Meaning, at: int, events: Sequence[Event]) -> list[int]
             b: state
             for b, state in starts.items()
             if form.window.live[state]
-            and (clauses.within_events is None or position - b < clauses.within_events)
+            and (
+                clauses.within_events is None
+                or position - b < clauses.within_events + clauses.until
+            )
             and (clauses.within_time is None or clock[position] - clock[b] <= clauses.within_time)
         }
         most = max(most, list(starts), key=len)

@@ -120,6 +120,8 @@ def _lengths(
     """Return which lengths of windows `within N events` and `having` let pass, if they speak of it."""
     having = None if planned or plain else lengths_of_having(meaning, at)
     most = clauses.within_events
+    if most is not None and planned and clauses.until:
+        most += 1  # the event behind the longest window decides about it
     if having is None:
         return None if most is None else Lengths(most, lambda _: True, most)
     return having if most is None else Lengths(most, having.allowed, most)

@@ -229,6 +229,8 @@ class Analysis:
         exact = self.contexts.space.exact and counting.faithful
         clauses = starts.subject.clauses
         limit = clauses.within_events if not starts.subject.counted else None
+        if limit is not None:
+            limit += clauses.until  # the event behind the longest window decides about it
         try:
             if counting.clears:
                 found = pile(starts, places, self.budget)
@@ -243,7 +245,7 @@ class Analysis:
             )
         except TooManyError:
             if clauses.within_events is not None:
-                return self._limited(what, clauses.within_events)
+                return self._limited(what, clauses.within_events + clauses.until)
             return self.unknown(what, "there are more combinations of starts than were looked at")
         if explored is not None:
             bound = explored.most if limit is None else min(limit, explored.most)
@@ -300,6 +302,7 @@ class Analysis:
                 return self._piling(counting, starts, found, words)
         most = self.most_in_time()
         if most is not None:
+            most += counting.starts.subject.clauses.until
             reason = f"no more than {most:,} events come in the time of `within`"
             return self.bounded(counting.what, most, reason, exact=False)
         return self.unknown(counting.what, self.why_inexact())
