@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arriving import Arriving
+from wex.engine.ipc import from_ipc, to_ipc
+from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
 from wex.errors import DataError, WexError
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wex.engine.running import Engine
+    from wex.engine.state import State
 
 MAGIC = b"WEXBUCKET1"
 
@@ -65,7 +68,7 @@ class Bucket:
             raise WexError("not-state", "these bytes are no bucket", "give what was saved before")
         sizes = json.loads(head.removeprefix(MAGIC))
         state, rows = rest[: sizes["state"]], rest[sizes["state"] :]
-        waiting = pa.ipc.open_stream(rows).read_all() if rows else None
+        waiting = from_ipc(rows) if rows else None
         return cls(engine, rules, Processor.of(engine, state), waiting)
 
     def saved(self) -> bytes:
@@ -73,10 +76,7 @@ class Bucket:
         state = self.processor.state()
         rows = b""
         if self.waiting is not None and self.waiting.num_rows:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, self.waiting.schema) as writer:
-                writer.write_table(self.waiting)
-            rows = sink.getvalue().to_pybytes()
+            rows = to_ipc(self.waiting)
         return MAGIC + json.dumps({"state": len(state)}).encode() + b"\n" + state + rows
 
     # --- With a watermark, in microseconds
@@ -101,6 +101,10 @@ class Bucket:
                 found.append(self._feed(due))
         if self.rules.expire_after is not None:
             found.extend(self._expired(watermark - self.rules.expire_after))
+        state = self.processor.everything()
+        left = without_outlived(self.engine, state, watermark)
+        if left is not state:
+            self._go_on(left)
         self.counts.buffered = 0 if self.waiting is None else self.waiting.num_rows
         return self._together(found)
 
@@ -111,7 +115,8 @@ class Bucket:
             times.append(int(self._times(self.waiting).min()))
         if self.rules.expire_after is not None and (last := self._last_times()) is not None:
             times.append(int(last.min()) + self.rules.expire_after + 1)
-        return min(times, default=None)
+        outlived = next_outlived(self.engine, self.processor.everything())
+        return min(times if outlived is None else [*times, outlived], default=None)
 
     # --- Without one
 
@@ -172,9 +177,12 @@ class Bucket:
             return []
         state = self.processor.everything()
         table, _ = self.engine.run(*ended(self.engine, state.take(np.flatnonzero(gone))), last=True)
-        self.processor = Processor.of(self.engine)
-        self.processor.resume(state.take(np.flatnonzero(~gone)))
+        self._go_on(state.take(np.flatnonzero(~gone)))
         return [table]
+
+    def _go_on(self, state: State) -> None:
+        self.processor = Processor.of(self.engine)
+        self.processor.resume(state)
 
 
 def _microseconds(column: pa.ChunkedArray) -> np.ndarray:

@@ -101,6 +101,21 @@ class Machine:
             limits.require("windows", 2 * room, "the windows of one batch")
             room *= 4
 
+    def is_final(self, state: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell of starts that are held whether a window may end with the last event they have had.
+
+        `state` is that of their streams, as the kernel has left it.
+        """
+        if isinstance(self.tables, Registers):
+            bits: NDArray[np.bool_] = (self.tables.final[state] >> slot & 1).astype(np.bool_)
+            return bits
+        if isinstance(self.tables, Configs):
+            found: NDArray[np.bool_] = self.tables.final[state, slot]
+            return found
+        if isinstance(self.tables, Automata):
+            return self.tables.final[slot]
+        return np.zeros(len(slot), dtype=np.bool_)  # windows of a fixed length end as they are held
+
 
 def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
     """Return the machine of a window."""

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.arrays import spans
+from wex.engine.ipc import from_ipc, to_ipc
 from wex.errors import StateError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def joined(states: Sequence[State]) -> State:
 def to_bytes(state: State, fingerprint: str) -> bytes:
     """Return a state as bytes that say what they are, and which plan they belong to."""
     tables = {"": state.streams, **state.lists}
-    payloads = [_ipc(table) for table in tables.values()]
+    payloads = [to_ipc(table, compressed=True) for table in tables.values()]
     index = {
         "plan": fingerprint,
         "tables": list(tables),
@@ -92,15 +93,6 @@ def to_bytes(state: State, fingerprint: str) -> bytes:
     written = json.dumps(index, separators=(",", ":")).encode()
     body = len(written).to_bytes(4, "big") + written + b"".join(payloads)
     return head + hashlib.sha256(head + body).digest() + body
-
-
-def _ipc(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
 
 
 def from_bytes(content: bytes, fingerprint: str) -> State:
@@ -129,7 +121,6 @@ def from_bytes(content: bytes, fingerprint: str) -> State:
         raise StateError("state-spec", message, hint)
     tables, begin = {}, 4 + length
     for name, size in zip(index["tables"], index["sizes"], strict=True):
-        with pa.ipc.open_stream(body[begin : begin + size]) as reader:
-            tables[name] = reader.read_all()
+        tables[name] = from_ipc(body[begin : begin + size])
         begin += size
     return State(tables.pop(""), tables)

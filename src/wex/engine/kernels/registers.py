@@ -63,6 +63,7 @@ def run_registers(
     later = np.uint64(IDLE_QUAD ^ IDLE)  # beside one event, three that do nothing
     at_once = 4 if quads else 1
     noted = np.uint64(0)
+    gone = np.uint32(0)
     count = len(all_begin)
     found = 0
     kept = 0
@@ -73,6 +74,11 @@ def run_registers(
             if limit >= 0:
                 clocks[held_slot[h]] = streams.clock[h]
         config = np.uint64(streams.state[g])
+        if limit >= 0 and at_ends:
+            # Starts that had outlived the limit are no longer held, though their slots are in use.
+            gone = machine.occupied[config]
+            for h in range(held_from[g], held_from[g + 1]):
+                gone &= ~(np.uint32(1) << np.uint32(held_slot[h]))
         row = np.uint64(all_begin[g])
         while row < end or (g == count - 1 and noted > 0):
             stop = min(end, row + np.uint64(BLOCK))
@@ -110,15 +116,18 @@ def run_registers(
                         if not until:
                             starts[found] = registers[slot]
                         if limit >= 0 and (ops & np.uint64(ONE_OP)) != np.uint64(IDLE):
-                            then = clocks[slot]
+                            then, lost = clocks[slot], gone
                             clocks[birth] = clock[x]
-                            then = then if until else clocks[slot]
+                            gone &= ~(np.uint32(1) << np.uint32(birth))
+                            if not until:
+                                then, lost = clocks[slot], gone
                             ending &= not too_old(then, clock[x - until], limit)
+                            ending &= not (lost >> np.uint32(slot)) & np.uint32(1)
                         found += ending
                         ops >>= np.uint64(16)
                         x += 1
                 noted = np.uint64(0)
-        occupied, final = machine.occupied[config], machine.final[config]
+        occupied, final = machine.occupied[config] & ~gone, machine.final[config] & ~gone
         if last and clauses.or_end and final:
             at_end = found
             for slot in range(SLOTS):
