@@ -39,6 +39,15 @@ class LimitError(WexError):
         self.limit = limit
 
 
+class UnboundedError(WexError):
+    """A spec that may hold any number of starts, where data does not end: `witness` is a stream."""
+
+    def __init__(self, code: str, message: str, hint: str, witness: Any = None) -> None:
+        super().__init__(code, message, hint)
+        self.args = (code, message, hint, witness)
+        self.witness = witness  # an Arrow table, or None if none was found
+
+
 class StateError(WexError):
     """Saved bytes that do not fit: of another version, of another spec, damaged."""
 

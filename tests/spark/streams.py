@@ -1,4 +1,4 @@
-"""Streaming queries, checked on every kind of session: python -m tests.spark.streams classic|connect."""
+"""Streaming queries, checked on every kind of session: python -m tests.spark.streams classic|connect [CASE …]."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 import wex
 from tests.spark.cases import TREND, rows, session, wrong
+from wex.errors import UnboundedError
 from wex.examples import market
 from wex.spark import windows
 from wex.spark.endless import counts_in
@@ -115,13 +117,16 @@ def any_batches(spark: SparkSession, work: Path) -> None:
 
 def within_the_watermark(spark: SparkSession, work: Path) -> None:
     table = market.trades(6_000, 20).sort_by("ts")
-    written(table, work / "marked-in", 5, shuffle=60)
-    frame = source(spark, work / "marked-in", "120 seconds").transform(windows(TREND, buckets=4))
-    found, seen = run(frame, work, "marked")
-    agree(found, so_far(TREND, final_watermark(table, 120)))
-    assert sum(each["late"] for each in seen) == 0
-    passed = final_watermark(table, 120).num_rows
-    assert sum(each["processed"] for each in seen) == passed
+    passed = final_watermark(table, 20)
+    for spec, parts in ((TREND, 5), (CLAUSES, 4)):
+        name = f"marked{parts}"
+        written(table, work / f"{name}-in", parts, shuffle=600)
+        frame = source(spark, work / f"{name}-in", "20 seconds").transform(windows(spec, buckets=4))
+        found, seen = run(frame, work, name)
+        agree(found, so_far(spec, passed))
+        assert sum(each["late"] for each in seen) == 0
+        assert sum(each["processed"] for each in seen) == passed.num_rows
+        assert max(each["buffered"] for each in seen) > 0
 
 
 def late_rows(spark: SparkSession, work: Path) -> None:
@@ -157,6 +162,40 @@ def silent_keys(spark: SparkSession, work: Path) -> None:
     assert found["n"].to_pylist() == [pc.sum(pc.equal(table["symbol"], "S000")).as_py()]
 
 
+def keys_that_come_and_go(spark: SparkSession, work: Path) -> None:
+    spec = wex.parse("""
+      stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
+      window burst match any{1,4} until [price < price[-1]] or end keep longest measure count() as n
+      window rise match [price > price[-1]]+ within 2 seconds measure max(price) as top
+    """)
+    random = np.random.default_rng(3)
+    keys, each = 2_000, 8
+    begins = np.repeat(np.sort(random.uniform(0, 300, keys)), each)
+    times = ((begins + random.uniform(0, 3, keys * each)) * 1e6).astype(np.int64)
+    table = pa.table({
+        "symbol": [f"K{at // each}" for at in range(keys * each)],
+        "ts": pa.array(times + MODIFIED * 1_000_000, pa.timestamp("us", "UTC")),
+        "price": 100 + random.integers(-3, 4, keys * each),
+    }).sort_by("ts")  # fmt: skip
+    table = table.set_column(2, "price", table["price"].cast(pa.float64()))
+    written(table, work / "many-in", 6)
+    chosen = windows(spec, buckets=4, expire_after=timedelta(seconds=10), allow_unbounded=True)
+    found, seen = run(source(spark, work / "many-in", "1 second").transform(chosen), work, "many")
+    last = pc.max(table["ts"]).as_py() - timedelta(seconds=1)
+    passed = final_watermark(table, 1)
+    ends = table.group_by("symbol").aggregate([("ts", "max")])
+    gone = ends.filter(
+        pc.less(ends["ts_max"], pa.scalar(last - timedelta(seconds=10), ends["ts_max"].type))
+    )["symbol"]
+    silent = pc.is_in(passed["symbol"], value_set=gone.combine_chunks())
+    ended = wex.find(spec, passed.filter(silent))
+    going = so_far(spec, passed.filter(pc.invert(silent)))
+    agree(found, pa.concat_tables([ended, going]))
+    # All keys of a bucket expire at the latest when it is next called.
+    assert seen[-1]["streams"] < keys // 4
+    assert sum(count["processed"] for count in seen) == passed.num_rows
+
+
 def restarts(spark: SparkSession, work: Path) -> None:
     table = market.trades(6_000, 20).sort_by("ts")
     written(table.slice(0, 2_500), work / "again-in", 2)
@@ -166,14 +205,102 @@ def restarts(spark: SparkSession, work: Path) -> None:
         agree(found, so_far(TREND, table.slice(0, begin)))
         if begin < 6_000:
             written(table.slice(2_500), work / "again-in", 2)
-    written(table.slice(0, 10), work / "again-in", 1)
-    same = wex.parse(str(TREND).replace("[not down2]*", "([not down2] | [not down2] [not down2])*"))
-    frame = source(spark, work / "again-in").transform(windows(same, buckets=4))
-    run(frame, work, "again")  # the same plan, said differently
-    written(table.slice(0, 10), work / "again-in", 1)
-    other = wex.parse(str(TREND).replace("match up", "match [not up]"))
-    changed = source(spark, work / "again-in").transform(windows(other, buckets=4))
-    wrong(lambda: run(changed, work, "again"), "state-spec")
+
+
+def upgrades(spark: SparkSession, work: Path) -> None:
+    """Go on with a spec that finds the same, however it is written; say of any other what changed."""
+    head = "stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts"
+    first = f"""{head}
+      window up match [price > price[-1]] [price >= price[-1]]{{0,3}} keep longest measure count() as n
+      window low match [price < 100] [price < 100] measure min(price) as least"""
+    same = f"""{head}
+      let still = price >= price[-1]
+      window low match [price < 100 and price < 101]{{2}} measure min(price) as least
+      window up match [price > price[-1]] | [price > price[-1]] [still] [still]{{0,2}} keep longest
+        measure count() as n"""
+    table = market.trades(4_000, 10).sort_by("ts")
+    steps = ((first, 0), (same, 1_000), (same, 2_000), (first, 3_000))
+    columns = table
+    for text, begin in steps:
+        written(table.slice(begin, 1_000), work / "new-in", 1)
+        frame = source(spark, work / "new-in").transform(windows(wex.parse(text), buckets=4))
+        found, _ = run(frame, work, "new")
+        columns = so_far(wex.parse(first), table.slice(0, begin + 1_000))
+        agree(found.select(columns.column_names), columns)
+    written(table.slice(0, 10), work / "new-in", 1)
+
+    def refused(old: str, new: str) -> str:
+        other = wex.parse(first.replace(old, new))
+        frame = source(spark, work / "new-in").transform(windows(other, buckets=4))
+        error = wrong(lambda: run(frame, work, "new"), "state-spec")
+        assert isinstance(error, wex.StateError)
+        return error.message
+
+    assert "the measures were count() as n, and are sum(price) as n" in refused(
+        "count() as n", "sum(price) as n"
+    )
+    assert "only the old spec has the window `low`" in refused("[price < 100] [", "[price < 99] [")
+    assert "the windows were low, up, and are low, upward" in refused("window up", "window upward")
+    frame = source(spark, work / "new-in").transform(windows(wex.parse(first), buckets=8))
+    error = wrong(lambda: run(frame, work, "new"), "state-buckets")
+    assert "buckets=4" in str(error)
+    frame = source(spark, work / "new-in").transform(windows(wex.parse(first), buckets=4))
+    found, seen = run(frame, work, "new")  # what was refused has done no harm
+    assert seen[-1]["late"] == 10
+    agree(found.select(columns.column_names), columns)
+
+
+def downstream(spark: SparkSession, work: Path) -> None:
+    """Use windows in event time: count them, and join them with what happens at the same time."""
+    table = market.trades(9_000, 20).sort_by("ts")
+    written(table, work / "down-in", 6, shuffle=300)
+    events = source(spark, work / "down-in", "10 seconds")
+    found = events.transform(windows(TREND, buckets=4))
+    counted = found.groupBy(F.window("window_end", "5 seconds")).agg(F.count("*").alias("n"))
+    by_time, _ = run(counted.select("window.end", "n"), work, "counted")
+    passed = final_watermark(table, 10)
+    last = pc.max(table["ts"]).as_py() - timedelta(seconds=10)
+    ends = so_far(TREND, passed)["window_end"].to_pylist()
+    closes = [
+        end - timedelta(seconds=end.second % 5, microseconds=end.microsecond) + timedelta(seconds=5)
+        for end in ends
+    ]
+    wanted = {close: closes.count(close) for close in closes if close <= last}
+    assert dict(zip(by_time["end"].to_pylist(), by_time["n"].to_pylist(), strict=True)) == wanted
+    # Each trend with the high prices of its symbol in the second before its end.
+    high = source(spark, work / "down-in", "10 seconds").where("price > 110").alias("high")
+    trends = events.transform(windows(TREND, buckets=4)).alias("trend")
+    near = "high.symbol = trend.symbol AND ts BETWEEN window_end - INTERVAL 1 SECOND AND window_end"
+    joined = trends.join(high, F.expr(near)).select("trend.symbol", "end_index", "ts")
+    pairs, _ = run(joined, work, "joined")
+    prices = table.filter(pc.greater(table["price"], 110)).to_pylist()
+    together = sorted(
+        (row["symbol"], row["end_index"], each["ts"])
+        for row in so_far(TREND, passed).to_pylist()
+        for each in prices
+        if each["symbol"] == row["symbol"]
+        and row["window_end"] - timedelta(seconds=1) <= each["ts"] <= row["window_end"]
+    )
+    assert together
+    assert sorted(tuple(row.values()) for row in pairs.to_pylist()) == together
+
+
+def output_modes(spark: SparkSession, work: Path) -> None:
+    """Append is the mode; Spark refuses complete, and update, where a sink takes it, is the same."""
+    table = market.trades(1_000, 2).sort_by("ts")
+    written(table, work / "mode-in", 2)
+    frame = source(spark, work / "mode-in").transform(windows(TREND, buckets=2))
+    for mode in ("complete", "update"):
+        writer = frame.writeStream.format("memory").queryName(f"in_{mode}").outputMode(mode)
+        writer = writer.option("checkpointLocation", str(work / mode)).trigger(availableNow=True)
+        try:
+            writer.start().awaitTermination()
+        except Exception as error:
+            if mode == "update":
+                raise
+            assert "complete" in str(error).lower()
+    agree(spark.table("in_update").toArrow(), so_far(TREND, table))
+    assert not spark.catalog.tableExists("in_complete") or not spark.table("in_complete").count()
 
 
 def refusals(spark: SparkSession, work: Path) -> None:
@@ -183,6 +310,9 @@ def refusals(spark: SparkSession, work: Path) -> None:
     grows = wex.parse(text + "[price > 0]* [price < 0]")
     error = wrong(lambda: frame.transform(windows(grows)), "unbounded")
     assert "without bound" in str(error)
+    assert isinstance(error, UnboundedError)
+    assert error.witness.num_rows == 3
+    assert "the stream price = " in str(error)
     limited = frame.transform(windows(grows, allow_unbounded=True, max_open=5, buckets=2))
     wrong(lambda: run(limited, work, "open"), "max-open")
     elsewhere = frame.withColumn("other", frame["ts"]).withWatermark("other", "1 second")
@@ -196,16 +326,17 @@ def refusals(spark: SparkSession, work: Path) -> None:
 
 
 CASES: list[Callable[[SparkSession, Path], None]] = [
-    any_batches, within_the_watermark, late_rows, silent_keys, restarts, refusals,
+    any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go, restarts, upgrades, downstream,
+    output_modes, refusals,
 ]  # fmt: skip
 
 
-def main(kind: str) -> None:
+def main(kind: str, only: list[str] | None = None) -> None:
     """Check all cases on a session of a kind."""
     spark = session(kind)
     spark.conf.set(PROVIDER, ROCKSDB)
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    for case in CASES:
+    for case in CASES if only is None else [each for each in CASES if each.__name__ in only]:
         with tempfile.TemporaryDirectory() as folder:
             case(spark, Path(folder))
         print(case.__name__, "fine", flush=True)  # noqa: T201
@@ -213,4 +344,4 @@ def main(kind: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:] or None)

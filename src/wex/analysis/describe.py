@@ -1,4 +1,4 @@
-"""Events of a path in words: the predicates that a window tells them apart by."""
+"""Paths and streams in words: the predicates that a window tells events apart by, and values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.space import SILENT
 from wex.spec import tree
+from wex.theory.terms import fields
 from wex.theory.translate import guard_of
 from wex.windows.guards import deciding_parts, predicates
 from wex.windows.readable import predicate_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pyarrow as pa
 
     from wex.analysis.contexts import Edge
     from wex.analysis.subject import Subject
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from wex.windows.compile import CompiledWindow
 
 MOST = 4  # events that are named one by one
+MOST_VALUES = 12  # of a field, in a sentence
 
 
 def named_guards(meaning: Meaning, compiled: CompiledWindow) -> dict[Guard, tree.Expr]:
@@ -46,3 +50,27 @@ def events_in_words(meaning: Meaning, subject: Subject, path: Sequence[Edge]) ->
     """Return what a window reads along a path, as a regular expression."""
     shown = [class_in_words(meaning, subject, edge.classes[0]) for edge in path[:MOST]]
     return " ".join(shown) + (" …" if len(path) > MOST else "")
+
+
+def fields_read(meaning: Meaning, at: int) -> list[str]:
+    """Return the fields that decide about a window."""
+    window = meaning.expanded.windows[at]
+    read = {
+        field.name
+        for part in deciding_parts(window)
+        for each in predicates(part)
+        for field in fields(guard_of(each, meaning.fields))
+    }
+    return [name for name in meaning.fields if name in read]
+
+
+def stream_in_words(meaning: Meaning, at: int, stream: pa.Table) -> str:
+    """Return a small stream in a line: the values of the fields that a window reads."""
+    names = fields_read(meaning, at) or stream.column_names
+    more = ", …" if stream.num_rows > MOST_VALUES else ""
+    shown = []
+    for name in names:
+        values = stream.column(name).slice(0, MOST_VALUES).to_pylist()
+        texts = [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
+        shown.append(f"{name} = {', '.join(texts)}{more}")
+    return "; ".join(shown)

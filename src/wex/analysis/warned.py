@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wex.analysis.contexts import free_contexts
+from wex.analysis.describe import stream_in_words
 from wex.analysis.space import Budget
 from wex.analysis.starts import Starts
 from wex.analysis.subject import subject_of
 from wex.analysis.verdicts import Analysis
 from wex.engine import find as finding
+from wex.errors import UnboundedError, WexError
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
@@ -19,10 +22,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from wex.analysis.answers import Answer
     from wex.engine.columns import Data
     from wex.spec import Meaning, tree
 
 LOGGER = logging.getLogger("wex")
+SHOWN = 3  # starts held in the stream that a refusal shows
 
 
 def find(
@@ -51,9 +56,33 @@ def warn(spec: tree.Spec) -> None:
             LOGGER.warning(line)
 
 
-@lru_cache(maxsize=64)
 def unbounded(spec: tree.Spec) -> tuple[str, ...]:
     """Return a line for each window of which a plan may hold any number of starts."""
+    return tuple(_line(name, held) for _, name, held in _unbounded(spec))
+
+
+def refuse_unbounded(spec: tree.Spec) -> None:
+    """Raise an UnboundedError if what a window holds can grow without bound: a stream may not end."""
+    for at, name, held in _unbounded(spec):
+        line, stream = _line(name, held), None
+        with suppress(WexError):  # no stream may have been found
+            stream = held.witness(SHOWN)
+            shown = stream_in_words(held.meaning, at, stream)
+            line += f"; the stream {shown} holds {SHOWN} at its end, and so on"
+        hint = "bound it (see `wex check`), or say allow_unbounded=True and watch the state"
+        raise UnboundedError("unbounded", line, hint, stream)
+
+
+def _line(name: str, held: Answer) -> str:
+    return (
+        f"the starts that window `{name}` holds can grow without bound"
+        f" ({held.growth}): {held.reason}"
+    )
+
+
+@lru_cache(maxsize=64)
+def _unbounded(spec: tree.Spec) -> tuple[tuple[int, str, Answer], ...]:
+    """Return place, name and answer of each window of which any number of starts may be held."""
     found = []
     meaning = meaning_of(spec)
     for at, window in enumerate(meaning.expanded.windows):
@@ -61,10 +90,7 @@ def unbounded(spec: tree.Spec) -> tuple[str, ...]:
             continue
         held = Analysis(meaning, at, Budget(regions=50, seconds=2)).held
         if held.verdict == "unbounded":
-            found.append(
-                f"the starts that window `{window.name.text}` holds can grow without bound"
-                f" ({held.growth}): {held.reason}"
-            )
+            found.append((at, window.name.text, held))
     return tuple(found)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 import traceback
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +14,7 @@ import click
 from wex.cli import ENGINE_FAILED, FINDING, FINE, INTERRUPTED, MISTAKE
 from wex.cli.terminal import fail, read_spec, warn_if_unbounded
 from wex.errors import WexError
+from wex.spec.types import UNITS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,9 +39,24 @@ class Setting(click.ParamType[tuple[str, str]]):
         return name, rest
 
 
+class Duration(click.ParamType[timedelta]):
+    """A time as specs write it: `20 seconds`, `1 hour`."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Return the time."""
+        number, _, unit = str(value).partition(" ")
+        if not number.isdigit() or unit not in UNITS:
+            self.fail(f"{value!r} is not like '20 seconds' or '1 hour'", param, ctx)
+        return timedelta(microseconds=int(number) * UNITS[unit])
+
+
 @click.command()
 @click.argument("spec")
-@click.option("--input", "source", required=True, help="What to read: a file, a folder, a URL.")
+@click.option("--input", "source", default="", help="What to read: a file, a folder, a URL.")
 @click.option("--output", "target", required=True, help="Where to write the windows: a folder.")
 @click.option("--input-format", help="As Spark names it; else by the ending, else parquet.")
 @click.option("--output-format", help="The same for --output.")
@@ -72,6 +90,7 @@ class Setting(click.ParamType[tuple[str, str]]):
     show_default=True,
     help="What to do with later ones.",
 )
+@click.option("--expire-after", type=Duration(), help="Forget keys silent for so long: '1 hour'.")
 @click.option("--buckets", default=32, show_default=True, help="Pieces of state.")
 @click.option("--max-open", type=int, help="The most starts that a stream may have open.")
 @click.option("--allow-unbounded", is_flag=True, help="Run though what is held may grow.")
@@ -91,6 +110,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     trigger: str,
     watermark: str | None,
     late: str,
+    expire_after: timedelta | None,
     buckets: int,
     max_open: int | None,
     allow_unbounded: bool,
@@ -98,8 +118,12 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
 ) -> int:
     """Find the windows of SPEC with Spark, from --input to --output."""
     found = read_spec(spec)
+    if not source and not (stream and input_format):
+        raise click.UsageError("say what to read: --input")
     if stream and checkpoint is None:
         raise click.UsageError("--stream needs --checkpoint: a folder to go on from")
+    if stream and mode == "overwrite":
+        raise click.UsageError("--stream appends to the output, it does not overwrite")
     if not stream:
         warn_if_unbounded(found)
     from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415  (loads Spark)
@@ -118,6 +142,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         endless = Endless(checkpoint, trigger, watermark)
         rules = {
             "late": late,
+            "expire_after": expire_after,
             "buckets": buckets,
             "max_open": max_open,
             "allow_unbounded": allow_unbounded,
@@ -157,8 +182,9 @@ def _endless(
     live = bool(sys.stderr and sys.stderr.isatty())
 
     def told(counts: dict[str, int]) -> None:
-        if live:
-            click.echo(f"\r{_shown(counts)}", nl=False, err=True)
+        if live:  # in one line, whatever was there before
+            width = shutil.get_terminal_size().columns - 1
+            click.echo(f"\r\x1b[K{_shown(counts)[:width]}", nl=False, err=True)
 
     query = None
     try:
@@ -167,7 +193,7 @@ def _endless(
     except KeyboardInterrupt:
         if query is not None:
             query.stop()  # what was begun is done again at the next start, once
-        click.echo("stopped; start it again with the same --checkpoint to go on", err=True)
+        click.echo("\nstopped; start it again with the same --checkpoint to go on", err=True)
         return INTERRUPTED
     except WexError as error:
         if debug:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex.analysis.describe import fields_read
 from wex.analysis.replay import held_starts
 from wex.analysis.witness import events_of
 from wex.cli.timeline import timeline
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
-from wex.theory.terms import fields
-from wex.theory.translate import guard_of
-from wex.windows.guards import deciding_parts, predicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,20 +70,9 @@ def _drawing(meaning: Meaning, at: int, window: WindowReport) -> Iterator[str]:
     else:
         yield f"reached by this stream, with {len(starts)} held at its end:"
     yield from (
-        f"  {line}" for line in timeline(stream, _names(meaning, at), [(b, None) for b in starts])
+        f"  {line}"
+        for line in timeline(stream, fields_read(meaning, at), [(b, None) for b in starts])
     )
-
-
-def _names(meaning: Meaning, at: int) -> list[str]:
-    """Return the fields that a window reads."""
-    window = meaning.expanded.windows[at]
-    read = {
-        field.name
-        for part in deciding_parts(window)
-        for each in predicates(part)
-        for field in fields(guard_of(each, meaning.fields))
-    }
-    return [name for name in meaning.fields if name in read]
 
 
 def as_json(report: Report) -> dict[str, object]:

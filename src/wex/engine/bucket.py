@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from wex.engine.arriving import Arriving
 from wex.engine.ipc import from_ipc, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
-from wex.errors import DataError, WexError
+from wex.errors import DataError, StateError, WexError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +41,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Rules:
-    """How endless streams are treated: late rows, silent keys, and how much may be open."""
+    """How endless streams are treated: late rows, silent keys, and how much may be open.
+
+    `buckets` is how many there are for all keys.
+    """
 
     late: str = "drop"
     expire_after: int | None = None  # microseconds
     max_open: int | None = None
+    buckets: int = 1
 
 
 @dataclass
@@ -63,11 +67,11 @@ class Bucket:
         """Return a new bucket, or one that goes on where it was saved."""
         if saved is None:
             return cls(engine, rules, Processor.of(engine))
-        head, _, rest = saved.partition(b"\n")
-        if not head.startswith(MAGIC):
-            raise WexError("not-state", "these bytes are no bucket", "give what was saved before")
-        sizes = json.loads(head.removeprefix(MAGIC))
-        state, rows = rest[: sizes["state"]], rest[sizes["state"] :]
+        head, rest = _parts(saved)
+        if head["buckets"] != rules.buckets:
+            message = f"the keys were in {head['buckets']} buckets, and are in {rules.buckets} now"
+            raise StateError("state-buckets", message, f"say buckets={head['buckets']}")
+        state, rows = rest[: head["state"]], rest[head["state"] :]
         waiting = from_ipc(rows) if rows else None
         return cls(engine, rules, Processor.of(engine, state), waiting)
 
@@ -77,12 +81,19 @@ class Bucket:
         rows = b""
         if self.waiting is not None and self.waiting.num_rows:
             rows = to_ipc(self.waiting)
-        return MAGIC + json.dumps({"state": len(state)}).encode() + b"\n" + state + rows
+        head = {
+            "plan": self.engine.fingerprint,
+            "buckets": self.rules.buckets,
+            "state": len(state),
+        }
+        return MAGIC + json.dumps(head).encode() + b"\n" + state + rows
 
     # --- With a watermark, in microseconds
 
-    def arrive(self, rows: pa.Table, watermark: int) -> pa.Table:
+    def arrive(self, rows: pa.Table | None, watermark: int) -> pa.Table:
         """Return the windows of rows that the watermark has passed; the others wait."""
+        if rows is None:
+            return self.advance(watermark)
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
@@ -120,8 +131,10 @@ class Bucket:
 
     # --- Without one
 
-    def run(self, rows: pa.Table) -> pa.Table:
+    def run(self, rows: pa.Table | None) -> pa.Table:
         """Return the windows of rows, run at once; those that come too late for their key drop."""
+        if rows is None:
+            return self._together([])
         arriving = Arriving(self.engine, rows)
         late = arriving.late(self.processor.recall(arriving.keys))
         self._count_late(arriving.table, late)
@@ -183,6 +196,20 @@ class Bucket:
     def _go_on(self, state: State) -> None:
         self.processor = Processor.of(self.engine)
         self.processor.resume(state)
+
+
+def made_by(saved: bytes) -> str:
+    """Return the fingerprint of the engine that a bucket was saved by."""
+    plan: str = _parts(saved)[0]["plan"]
+    return plan
+
+
+def _parts(saved: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return what the first line of a bucket says, and the rest."""
+    head, _, rest = saved.partition(b"\n")
+    if not head.startswith(MAGIC):
+        raise StateError("not-state", "these bytes are no bucket", "give what was saved before")
+    return json.loads(head.removeprefix(MAGIC)), rest
 
 
 def _microseconds(column: pa.ChunkedArray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from wex.analysis.warned import unbounded, warn
+from wex.analysis.warned import refuse_unbounded, warn
 from wex.engine.arguments import with_arguments
 from wex.engine.bucket import Rules
 from wex.engine.running import engine_of
@@ -50,7 +50,8 @@ def windows(
     type, is told before any job starts. The other arguments are for streaming DataFrames: see
     "Endless streams" in the docs.
     """
-    engine = engine_for(spec, partition_by, order_by)
+    filled = with_order(spec, partition_by, order_by)
+    engine = engine_of(filled)
 
     def transform(frame: DataFrame) -> DataFrame:
         if not frame.isStreaming:
@@ -61,16 +62,9 @@ def windows(
         if not allow_unbounded:
             refuse_unbounded(spec)
         rules = rules_of(late, expire_after, max_open, buckets)
-        return streaming_windows(engine, frame, rules, buckets)
+        return streaming_windows(filled, engine, frame, rules)
 
     return transform
-
-
-def refuse_unbounded(spec: tree.Spec) -> None:
-    """Raise a WexError if what a window holds can grow without bound: a stream may not end."""
-    for line in unbounded(spec):
-        hint = "bound it (see `wex check`), or say allow_unbounded=True and watch the state"
-        raise WexError("unbounded", line, hint)
 
 
 def rules_of(
@@ -81,15 +75,15 @@ def rules_of(
         message = f"late is {late!r} and buckets is {buckets}"
         raise WexError("wrong-argument", message, "late is 'drop' or 'error', buckets 1 or more")
     silent = None if expire_after is None else expire_after // timedelta(microseconds=1)
-    return Rules(late, silent, max_open)
+    return Rules(late, silent, max_open, buckets)
 
 
-def engine_for(
+def with_order(
     spec: tree.Spec,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
-) -> Engine:
-    """Return the engine of a spec that can run on Spark: one that says an order."""
+) -> tree.Spec:
+    """Return a spec with its arguments that can run on Spark: one that says an order."""
     filled = with_arguments(spec, partition_by, order_by)
     if not filled.stream.order_by:
         raise WexError(
@@ -97,7 +91,7 @@ def engine_for(
             "on Spark rows have no order of their own, and the spec says none",
             "write `order by` in the stream line, or give order_by",
         )
-    return engine_of(filled)
+    return filled
 
 
 def windows_and_tally(engine: Engine, frame: DataFrame) -> DataFrame:

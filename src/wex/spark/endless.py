@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from wex.engine.running import engine_of
 from wex.errors import WexError
-from wex.spark.batch import engine_for, windows
+from wex.spark.batch import windows, with_order
 from wex.spark.jobs import WITHOUT_SCHEMA, explained, format_of
 from wex.spark.naming import quoted
 from wex.spark.schemas import declared_schema
+from wex.spark.stateful import COUNTED
 from wex.spark.streaming import METRICS
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from wex.spark.jobs import Job
     from wex.spec import tree
 
-NAMES = ("processed", "late", "buffered", "open", "state_bytes", "streams")
+FILES = ("parquet", "orc")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def start_stream(
     spark: SparkSession, spec: tree.Spec, job: Job, endless: Endless, **rules: Any
 ) -> StreamingQuery:
     """Return the running query of a job; what is wrong with it is a WexError."""
-    engine = engine_for(spec)
+    engine = engine_of(with_order(spec))
     find = windows(spec, **rules)
     try:
         events = _read(spark, engine, job)
@@ -82,18 +84,26 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
     if source in FILES:
         schema = spark.read.format(source).options(**job.options).load(job.source).schema
         return reader.schema(schema).load(job.source)
-    return reader.load(job.source) if job.source else reader.load()
+    return from_messages(reader.load(job.source) if job.source else reader.load(), engine)
 
 
-FILES = ("parquet", "orc")
+def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
+    """Return events from messages: JSON objects in a column `value`, as Kafka gives them."""
+    fields = declared_schema(engine)
+    known = set(frame.columns)
+    if "value" not in known or known & {field.name for field in fields.fields}:
+        return frame
+    text = F.col("value").cast("string")
+    event = F.from_json(text, fields, {"mode": "FAILFAST"}).alias("event")
+    return frame.select(event).select("event.*")
 
 
 def watched(
     query: StreamingQuery, job: Job, told: Callable[[dict[str, int]], None], seconds: int = 1
 ) -> dict[str, int]:
     """Wait until a query ends, telling what it does; return what it has done in all."""
-    seen: set[int] = set()
-    total = dict.fromkeys(NAMES, 0)
+    seen: set[str] = set()
+    total = dict.fromkeys(COUNTED, 0)
     try:
         while not query.awaitTermination(seconds):
             for counts in _new(query, seen):
@@ -109,13 +119,14 @@ def watched(
 def _add(total: dict[str, int], counts: dict[str, int]) -> None:
     for name in ("processed", "late"):
         total[name] += counts.get(name, 0)
-    total.update({name: counts[name] for name in NAMES[2:] if name in counts})
+    total.update({name: counts[name] for name in COUNTED[2:] if name in counts})
 
 
-def _new(query: StreamingQuery, seen: set[int]) -> Iterator[dict[str, int]]:
+def _new(query: StreamingQuery, seen: set[str]) -> Iterator[dict[str, int]]:
     for progress in query.recentProgress:
-        if progress["batchId"] not in seen:
-            seen.add(progress["batchId"])
+        # A look that finds nothing has the number of the batch to come.
+        if progress["timestamp"] not in seen:
+            seen.add(progress["timestamp"])
             yield counts_in(progress)
 
 

@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from wex.errors import DataError, WexError
+from wex.errors import DataError, StateError, WexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,8 @@ def sent() -> Iterator[None]:
         yield
     except WexError as error:
         fields: dict[str, object] = {
-            "code": error.code, "message": error.message, "hint": error.hint
+            "code": error.code, "message": error.message, "hint": error.hint,
+            "state": isinstance(error, StateError),
         }  # fmt: skip
         if isinstance(error, DataError):
             key = [
@@ -54,6 +55,8 @@ def recovered(error: BaseException) -> WexError | None:
             except ValueError:  # a line of the traceback that quotes the source
                 continue
             code, message, hint = (fields.pop(each) for each in ("code", "message", "hint"))
+            if fields.pop("state"):
+                return StateError(code, message, hint)
             if "key" in fields:
                 return DataError(code, message, hint, **{**fields, "key": tuple(fields["key"])})
             return WexError(code, message, hint)

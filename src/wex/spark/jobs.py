@@ -11,8 +11,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (the usual name)
 
+from wex.engine.running import engine_of
 from wex.errors import WexError
-from wex.spark.batch import engine_for, windows_and_tally
+from wex.spark.batch import windows_and_tally, with_order
 from wex.spark.errors import recovered
 from wex.spark.naming import quoted
 from wex.spark.schemas import declared_schema
@@ -57,7 +58,7 @@ class Summary:
 
 def run_job(spark: SparkSession, spec: tree.Spec, job: Job) -> Summary:
     """Run a job; what is wrong with the data is the WexError that a worker has raised."""
-    engine = engine_for(spec)
+    engine = engine_of(with_order(spec))
     target_format = job.target_format or format_of(job.target)
     new = not Path(job.target).exists()
     try:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.functions import arrow_udtf
 
+from wex.engine.running import engine_of
 from wex.engine.sweep import Sweep
 from wex.errors import WexError
-from wex.spark.batch import ROWS, engine_for
+from wex.spark.batch import ROWS, with_order
 from wex.spark.errors import sent
 from wex.spark.schemas import declared_schema, spark_schema, to_arrow
 from wex.spec.types import OTHER
@@ -34,7 +35,7 @@ def register(spark: SparkSession, name: str, spec: tree.Spec) -> None:
     Its columns are fixed when it is made, so the types are those that the stream line declares:
     timestamps are Spark's with a zone, and fields of type other cannot be measured.
     """
-    engine = engine_for(spec)
+    engine = engine_of(with_order(spec))
     measured = [each for window in engine.plan.windows for each in window.measures]
     if any(OTHER in (each.type, each.type.item) for each in measured):
         message = "a table function has fixed types, and a measure here passes on `other`"

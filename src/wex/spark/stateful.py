@@ -1,0 +1,129 @@
+"""What Spark calls with the rows of a bucket in each micro-batch, on the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from wex.engine.bucket import Bucket, Rules, made_by
+from wex.engine.ipc import from_ipc, to_ipc
+from wex.errors import StateError
+from wex.spark.errors import sent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+    from wex.engine.running import Engine
+
+COUNTED = ("processed", "late", "buffered", "open", "state_bytes", "streams")
+FOUND = "windows binary, " + ", ".join(f"{name} long" for name in COUNTED)
+
+
+class Operator(StatefulProcessor):
+    """Runs a plan, of the spec with that text, over the rows of a bucket.
+
+    A bucket has two states: its content, and where that comes from, which is written once. An
+    equivalent spec goes on with the plan that has made the content.
+    """
+
+    def __init__(self, plan: bytes, spec: str, rules: Rules, with_watermark: bool) -> None:
+        self._plan, self._spec, self._rules = plan, spec, rules
+        self._with_watermark = with_watermark
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Take the states that Spark keeps for a bucket."""
+        self._handle = handle
+        self._content = handle.getValueState("content", "content binary")
+        self._origin = handle.getValueState("origin", "plan binary, spec string, proved string")
+
+    # Spark passes arguments by its own names.
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,  # noqa: ARG002
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Yield what the rows of a micro-batch bring."""
+        blobs = [blob for frame in rows for blob in frame["rows"] if blob is not None]
+        table = pa.concat_tables(map(from_ipc, blobs)) if blobs else None
+        with sent():
+            bucket = self._bucket()
+            if self._with_watermark:
+                found = bucket.arrive(table, _watermark_of(timerValues))
+            else:
+                found = bucket.run(table)
+            yield self._done(bucket, found)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,  # noqa: ARG002
+        timerValues: Any,  # noqa: N803
+        expiredTimerInfo: Any,  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        """Yield what the watermark brings to a bucket without new rows."""
+        with sent():
+            bucket = self._bucket()
+            yield self._done(bucket, bucket.arrive(None, _watermark_of(timerValues)))
+
+    def close(self) -> None:
+        """Keep nothing."""
+
+    def _bucket(self) -> Bucket:
+        from wex.spark.working import engine_in  # noqa: PLC0415  (on the worker)
+
+        engine = engine_in(self._plan)
+        saved = self._content.get()
+        if saved is None:
+            self._origin.update((self._plan, self._spec, engine.fingerprint))
+            return Bucket.of(engine, self._rules)
+        content = bytes(saved[0])
+        if made_by(content) != engine.fingerprint:
+            engine = self._earlier(engine)
+        return Bucket.of(engine, self._rules, content)
+
+    def _earlier(self, engine: Engine) -> Engine:
+        """Return the engine that the content comes from; a StateError if ours is another."""
+        from wex.spark.working import change_of, engine_in  # noqa: PLC0415
+
+        origin = self._origin.get()
+        assert origin is not None
+        plan, spec, proved = origin
+        if proved != engine.fingerprint:
+            change = change_of(spec, self._spec)
+            if change is not None:
+                message = f"the checkpoint was made by another spec: {change}"
+                hint = "go on with a spec that finds the same, or give a new checkpoint"
+                raise StateError("state-spec", message, hint)
+            self._origin.update((plan, spec, engine.fingerprint))
+        return engine_in(bytes(plan))
+
+    def _done(self, bucket: Bucket, found: pa.Table) -> pd.DataFrame:
+        import pandas as pd  # noqa: PLC0415
+
+        saved = bucket.saved()
+        self._content.update((saved,))
+        if self._with_watermark:
+            for timer in list(self._handle.listTimers()):
+                self._handle.deleteTimer(timer)
+            following = bucket.next_time()
+            if following is not None:
+                self._handle.registerTimer(-(-following // 1000))
+        counts = bucket.counts
+        row = {
+            "windows": to_ipc(found) if found.num_rows else None,
+            "processed": counts.processed,
+            "late": counts.late,
+            "buffered": counts.buffered,
+            "open": counts.open,
+            "state_bytes": len(saved),
+            "streams": bucket.processor.everything().size,
+        }
+        return pd.DataFrame([row])
+
+
+def _watermark_of(values: Any) -> int:
+    return int(values.getCurrentWatermarkInMs()) * 1000
