@@ -11,7 +11,7 @@ import click
 
 from wex import examples
 from wex.cli.check import describe
-from wex.cli.terminal import out, rows_table
+from wex.cli.terminal import out, require_spark, rows_table
 from wex.engine.find import find
 from wex.errors import WexError
 from wex.spec import meaning
@@ -37,6 +37,8 @@ def _market(folder: Path, count: int) -> None:
     from pyarrow import parquet  # noqa: PLC0415
 
     from wex.examples import market  # noqa: PLC0415
+
+    require_spark()
     from wex.spark.session import new_session  # noqa: PLC0415
 
     if folder.exists() and not (folder / MARK).exists():
@@ -48,7 +50,8 @@ def _market(folder: Path, count: int) -> None:
     console.print(f"\n{count:,} trades of {SYMBOLS} symbols, to {folder / 'trades'} ...")
     market.write(market.trades(count, SYMBOLS), folder / "trades")
     (folder / MARK).touch()
-    spark = new_session(None, {}, progress=bool(sys.stderr and sys.stderr.isatty()))
+    shown = bool(sys.stderr and sys.stderr.isatty())
+    spark = new_session(None, {}, progress=shown, quiet=not shown)
     from wex.spark.jobs import Job, run_job  # noqa: PLC0415
 
     start = time.monotonic()

@@ -2,56 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 import traceback
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from wex.cli import ENGINE_FAILED, FINDING, FINE, INTERRUPTED, MISTAKE
-from wex.cli.terminal import fail, read_spec, warn_if_unbounded
+from wex.cli import ENGINE_FAILED, FINDING, FINE
+from wex.cli.parameters import Duration, Setting
+from wex.cli.stream import refused, run_endless
+from wex.cli.terminal import fail, read_spec, require_spark, warn_if_unbounded
 from wex.errors import WexError
-from wex.spec.types import UNITS
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from wex.spark.endless import Endless
-    from wex.spark.jobs import Job
-    from wex.spec.tree import Spec
-
-
-class Setting(click.ParamType[tuple[str, str]]):
-    """A setting, written `name=value`."""
-
-    name = "name=value"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Return name and value."""
-        name, equals, rest = str(value).partition("=")
-        if not name or not equals:
-            self.fail(f"{value!r} is not of the form name=value", param, ctx)
-        return name, rest
-
-
-class Duration(click.ParamType[timedelta]):
-    """A time as specs write it: `20 seconds`, `1 hour`."""
-
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Return the time."""
-        number, _, unit = str(value).partition(" ")
-        if not number.isdigit() or unit not in UNITS:
-            self.fail(f"{value!r} is not like '20 seconds' or '1 hour'", param, ctx)
-        return timedelta(microseconds=int(number) * UNITS[unit])
+    from datetime import timedelta
 
 
 @click.command()
@@ -124,13 +89,20 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream needs --checkpoint: a folder to go on from")
     if stream and mode == "overwrite":
         raise click.UsageError("--stream appends to the output, it does not overwrite")
+    require_spark()
+    from wex.spark.batch import with_order  # noqa: PLC0415  (loads Spark)
+    from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415
+
+    with_order(found)
     if not stream:
         warn_if_unbounded(found)
-    from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415  (loads Spark)
+    elif not allow_unbounded and refused(found):
+        return FINDING
 
     shown = bool(sys.stderr and sys.stderr.isatty())
     settings = {**(ENDLESS if stream else {}), **dict(conf)}
-    spark = new_session(master, settings, progress=shown and not stream)
+    bar = shown and not stream
+    spark = new_session(master, settings, progress=bar, quiet=not bar and not debug)
     from wex.spark.jobs import Job, run_job  # noqa: PLC0415
 
     job = Job(source, target, input_format, output_format, dict(options), mode)
@@ -147,7 +119,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
             "max_open": max_open,
             "allow_unbounded": allow_unbounded,
         }
-        return _endless(spark, found, job, endless, rules, debug=debug)
+        return run_endless(spark, found, job, endless, rules, debug=debug)
     try:
         summary = run_job(spark, found, job)
     except WexError as error:
@@ -165,50 +137,3 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         err=True,
     )
     return FINE
-
-
-def _endless(
-    spark: SparkSession,
-    spec: Spec,
-    job: Job,
-    endless: Endless,
-    rules: dict[str, Any],
-    *,
-    debug: bool,
-) -> int:
-    """Run an endless job until it ends or is interrupted, and say what it does."""
-    from wex.spark.endless import start_stream, watched  # noqa: PLC0415
-
-    live = bool(sys.stderr and sys.stderr.isatty())
-
-    def told(counts: dict[str, int]) -> None:
-        if live:  # in one line, whatever was there before
-            width = shutil.get_terminal_size().columns - 1
-            click.echo(f"\r\x1b[K{_shown(counts)[:width]}", nl=False, err=True)
-
-    query = None
-    try:
-        query = start_stream(spark, spec, job, endless, **rules)
-        total = watched(query, job, told)
-    except KeyboardInterrupt:
-        if query is not None:
-            query.stop()  # what was begun is done again at the next start, once
-        click.echo("\nstopped; start it again with the same --checkpoint to go on", err=True)
-        return INTERRUPTED
-    except WexError as error:
-        if debug:
-            traceback.print_exc()
-        fail(error)
-        refused = error.code == "unbounded"
-        return FINDING if refused else ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
-    finally:
-        spark.stop()
-    click.echo(("\n" if live else "") + f"{_shown(total)}, in {job.target}", err=True)
-    return FINE
-
-
-def _shown(counts: dict[str, int]) -> str:
-    return (
-        f"{counts['processed']:,} events of {counts['streams']:,} streams, {counts['late']:,} late,"
-        f" {counts['buffered']:,} waiting, {counts['open']:,} starts open, {counts['state_bytes']:,} bytes of state"
-    )

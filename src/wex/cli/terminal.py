@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -48,6 +49,13 @@ def read_spec(path: str) -> Spec:
             raise WexError("no-file", "standard input is closed", "give the path of a spec file")
         return parse_bytes(sys.stdin.buffer.read(limits.current().spec_bytes + 1), "<stdin>")
     return load(path)
+
+
+def require_spark() -> None:
+    """Raise a WexError if PySpark is not there."""
+    if find_spec("pyspark") is None:
+        hint = "install it: pip install 'wex-windows[spark]'"
+        raise WexError("no-spark", "PySpark is not installed", hint)
 
 
 def warn_if_unbounded(spec: Spec) -> None:

@@ -99,9 +99,13 @@ def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
 
 
 def watched(
-    query: StreamingQuery, job: Job, told: Callable[[dict[str, int]], None], seconds: int = 1
+    query: StreamingQuery,
+    job: Job,
+    told: Callable[[dict[str, int]], None],
+    stopped: Callable[[], bool],
+    seconds: int = 1,
 ) -> dict[str, int]:
-    """Wait until a query ends, telling what it does; return what it has done in all."""
+    """Wait until a query ends or is stopped, telling what it does; return what it has done in all."""
     seen: set[str] = set()
     total = dict.fromkeys(COUNTED, 0)
     try:
@@ -109,6 +113,8 @@ def watched(
             for counts in _new(query, seen):
                 _add(total, counts)
                 told(total)
+            if stopped():
+                query.stop()  # what was begun is done again at the next start, once
     except Exception as error:
         raise explained(error, job) from error
     for counts in _new(query, seen):

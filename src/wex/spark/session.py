@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wex.errors import WexError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -29,13 +30,15 @@ SETTINGS = {
 ENDLESS = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
 
 
-def new_session(master: str | None, conf: Mapping[str, str], *, progress: bool) -> SparkSession:
-    """Return a session on a master, by default on all cores of this machine."""
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415
-    except ImportError as error:
-        hint = "install it: pip install 'wex-windows[spark]'"
-        raise WexError("no-spark", "PySpark is not installed", hint) from error
+def new_session(
+    master: str | None, conf: Mapping[str, str], *, progress: bool, quiet: bool = False
+) -> SparkSession:
+    """Return a session on a master, by default on all cores of this machine.
+
+    `progress` is Spark's own bar; `quiet`: Spark writes nothing to standard error by itself.
+    """
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
     # Workers on this machine run the same Python; where spark-submit has chosen one, that stays.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # PySpark logs whole stack traces of the JVM beside the errors that it raises.
@@ -47,9 +50,31 @@ def new_session(master: str | None, conf: Mapping[str, str], *, progress: bool) 
     for name, value in {**SETTINGS, **shown, **conf}.items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with _silence() if quiet else nullcontext():
+            return builder.getOrCreate()
     except Exception as error:
         message = f"Spark does not start: {str(error).splitlines()[0]}"
         raise WexError(
             "no-spark", message, "it needs Java 17 or later: see `java -version`"
         ) from error
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Let processes that are started here write their errors to nowhere, for as long as they live.
+
+    Java and the workers say much there, and all that goes wrong comes as an exception, too.
+    """
+    try:
+        own = os.dup(2)
+    except OSError:  # there is no standard error
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+        os.close(nowhere)

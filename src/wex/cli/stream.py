@@ -1,0 +1,97 @@
+"""`wex run --stream`: an endless job, what it does in a live line, and how it is stopped."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import traceback
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
+from wex.cli.terminal import fail
+from wex.errors import UnboundedError, WexError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from wex.spark.endless import Endless
+    from wex.spark.jobs import Job
+    from wex.spec.tree import Spec
+
+
+def refused(spec: Spec) -> bool:
+    """Tell whether what a spec holds can grow without bound, and say why it is not run."""
+    from wex.analysis.warned import refuse_unbounded  # noqa: PLC0415  (loads the solver)
+
+    try:
+        refuse_unbounded(spec)
+    except UnboundedError as error:
+        hint = "bound it (see `wex check`), or say --allow-unbounded and watch the state"
+        fail(UnboundedError(error.code, error.message, hint))
+        return True
+    return False
+
+
+def run_endless(
+    spark: SparkSession,
+    spec: Spec,
+    job: Job,
+    endless: Endless,
+    rules: dict[str, Any],
+    *,
+    debug: bool,
+) -> int:
+    """Run an endless job until it ends or is interrupted, and say what it does."""
+    from wex.spark.endless import start_stream, watched  # noqa: PLC0415
+
+    live = bool(sys.stderr and sys.stderr.isatty())
+
+    def told(counts: dict[str, int]) -> None:
+        if live:  # in one line, whatever was there before
+            width = shutil.get_terminal_size().columns - 1
+            click.echo(f"\r\x1b[K{_shown(counts)[:width]}", nl=False, err=True)
+
+    try:
+        with asked_to_stop() as asked:
+            query = start_stream(spark, spec, job, endless, **rules)
+            total = watched(query, job, told, lambda: bool(asked))
+    except WexError as error:
+        if debug:
+            traceback.print_exc()
+        fail(error)
+        return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
+    finally:
+        spark.stop()
+    click.echo(("\n" if live else "") + f"{_shown(total)}, in {job.target}", err=True)
+    if asked:
+        click.echo("stopped; start it again with the same --checkpoint to go on", err=True)
+    return INTERRUPTED if asked else FINE
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[list[int]]:
+    """Note signals that ask to stop, and do nothing else.
+
+    PySpark's own handler would break whatever call to Java it interrupts.
+    """
+    asked: list[int] = []
+    chosen = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, lambda number, _: asked.append(number)) for each in chosen]
+    try:
+        yield asked
+    finally:
+        for each, handler in zip(chosen, before, strict=True):
+            signal.signal(each, handler)
+
+
+def _shown(counts: dict[str, int]) -> str:
+    return (
+        f"{counts['processed']:,} events of {counts['streams']:,} streams, {counts['late']:,} late,"
+        f" {counts['buffered']:,} waiting, {counts['open']:,} starts open, {counts['state_bytes']:,} bytes of state"
+    )

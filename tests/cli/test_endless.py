@@ -1,0 +1,124 @@
+"""The command `wex run --stream`: a terminal, a stop and a restart, messages, mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pyarrow import parquet
+
+import wex
+from tests.cli.test_check import run
+from wex import examples
+from wex.examples import market
+
+TREND = Path(examples.__file__).parent / "trend.wex"
+SMALL = ("--buckets", "2", "--conf", "spark.sql.shuffle.partitions=2")
+WEX = str(Path(sys.executable).with_name("wex"))
+HEAD = "stream s (k string, t timestamp, x int) partition by k order by t "
+
+
+def written(folder: Path) -> int:
+    """Return how many windows the files of a folder have."""
+    return sum(parquet.read_table(each).num_rows for each in folder.glob("part-*.parquet"))
+
+
+def on_a_terminal(command: list[str], folder: Path, until: bytes) -> tuple[int, str]:
+    """Run a command on a terminal of its own, press Ctrl-C when it shows something; what it showed."""
+    child, terminal = pty.fork()
+    if not child:
+        os.chdir(folder)
+        os.execv(command[0], command)
+    shown, pressed, begin = b"", False, time.monotonic()
+    while time.monotonic() - begin < 240:
+        ready, _, _ = select.select([terminal], [], [], 1)
+        if ready:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:  # nobody is there any more
+                break
+        if until in shown and not pressed:
+            pressed = True
+            os.write(terminal, b"\x03")
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), shown.decode()
+
+
+def test_stopped_on_a_terminal_and_started_again(tmp_path: Path) -> None:
+    table = market.trades(4_000, 5).sort_by("ts")
+    (tmp_path / "in").mkdir()
+    for at in range(8):
+        parquet.write_table(table.slice(500 * at, 500), tmp_path / "in" / f"{at}.parquet")
+        os.utime(tmp_path / "in" / f"{at}.parquet", (1_767_225_600 + at,) * 2)
+    job = [WEX, "run", str(TREND), "--input", "in", "--output", "out", "--stream", "--checkpoint", "c",
+           "--option", "maxFilesPerTrigger=1", *SMALL]  # fmt: skip
+    status, shown = on_a_terminal([*job, "--trigger", "0 seconds"], tmp_path, b" events of ")
+    assert status == 130, shown
+    assert "start it again with the same --checkpoint" in shown
+    assert "Traceback" not in shown
+    assert "\r" in shown
+    done = subprocess.run(job, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"0 late" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert written(tmp_path / "out") == wex.Processor(examples.spec("trend")).feed(table).num_rows
+    changed = tmp_path / "changed.wex"
+    changed.write_text(TREND.read_text().replace("as mean", "as average"))
+    parquet.write_table(table, tmp_path / "in" / "9.parquet")
+    job[2] = str(changed)
+    refused = subprocess.run(job, cwd=tmp_path, capture_output=True, check=False)
+    assert refused.returncode == 2
+    assert b"as average" in refused.stderr.splitlines()[0], refused.stderr
+
+
+def test_messages(tmp_path: Path) -> None:
+    """A source of messages, as Kafka is: JSON in a column `value`."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "w.wex").write_text(HEAD + "window up match [x > x[-1]] measure max(x) as top")
+    values = [at * at % 7 for at in range(40)]
+    events = [
+        {"k": "ab"[at % 2], "t": f"2026-01-31T10:00:{at:02d}", "x": x}
+        for at, x in enumerate(values)
+    ]
+    lines = "".join(json.dumps(each) + "\n" for each in events)
+    (tmp_path / "in" / "messages.txt").write_text(lines)
+    args = ("run", str(tmp_path / "w.wex"), "--input", str(tmp_path / "in"), "--input-format", "text",
+            "--output", str(tmp_path / "out"), "--stream", "--checkpoint", str(tmp_path / "c"),
+            "--watermark", "2 seconds", "--expire-after", "1 hour", *SMALL)  # fmt: skip
+    done = run(*args)
+    assert done.returncode == 0, done.stderr
+    rises = [at for at in range(2, 38) if values[at] > values[at - 2]]
+    assert written(tmp_path / "out") == len(rises)
+    assert b"38 events of 2 streams, 0 late, 2 waiting" in done.stderr
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    spec, out, checkpoint = tmp_path / "w.wex", str(tmp_path / "out"), str(tmp_path / "c")
+    spec.write_text(HEAD + "window w match [x > 0]+ [x < 0]")
+    args = ("run", str(spec), "--input", str(tmp_path), "--output", out, "--stream")
+    refused = run(*args, "--checkpoint", checkpoint)
+    assert refused.returncode == 1
+    assert b"the stream x = " in refused.stderr
+    assert b"--allow-unbounded" in refused.stderr
+    for more, said in {
+        (): b"--checkpoint",
+        ("--checkpoint", checkpoint, "--mode", "overwrite"): b"appends",
+        ("--checkpoint", checkpoint, "--expire-after", "soon"): b"'1 hour'",
+    }.items():
+        done = run(*args, *more)
+        assert done.returncode == 2
+        assert said in done.stderr, done.stderr
+    nothing = run("run", str(spec), "--output", out)
+    assert nothing.returncode == 2
+    assert b"--input" in nothing.stderr
+    unordered = tmp_path / "unordered.wex"
+    unordered.write_text("stream s (x int) window w match any")
+    done = run("run", str(unordered), "--input", str(tmp_path), "--output", out)
+    assert b"order by" in done.stderr
+    assert not (tmp_path / "out").exists()
