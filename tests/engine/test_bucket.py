@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -168,15 +167,6 @@ def test_too_late_or_too_much() -> None:
     assert open_.value.code == "max-open"
 
 
-def test_state_of_this_version_stays_readable() -> None:
-    """The file was written by version 1 of the state: one row waits, two streams are open."""
-    saved = (Path(__file__).parents[1] / "data" / "bucket-1.bin").read_bytes()
-    bucket = Bucket.of(engine_of(SPEC), Rules(), saved)
-    assert bucket.next_time() == microseconds(23)  # then a start is too old
-    found = spans([bucket.advance(microseconds(40))])
-    assert [each[:4] for each in found] == [("a", "pair", 0, 1), ("a", "rise", 1, 2)]
-
-
 def test_bytes_that_are_no_bucket() -> None:
     engine = engine_of(SPEC)
     with pytest.raises(wex.WexError):
@@ -186,3 +176,6 @@ def test_bytes_that_are_no_bucket() -> None:
     with pytest.raises(wex.StateError) as caught:
         Bucket.of(other, Rules(), saved)
     assert caught.value.code == "state-spec"
+    with pytest.raises(wex.StateError) as apart:
+        Bucket.of(engine, Rules(buckets=8), saved)
+    assert apart.value.code == "state-buckets"

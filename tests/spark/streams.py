@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import wex
 from tests.spark.cases import TREND, rows, session, wrong
+from tests.spark.kept import still_readable
 from wex.errors import UnboundedError
 from wex.examples import market
 from wex.spark import windows
@@ -327,7 +328,7 @@ def refusals(spark: SparkSession, work: Path) -> None:
 
 CASES: list[Callable[[SparkSession, Path], None]] = [
     any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go, restarts, upgrades, downstream,
-    output_modes, refusals,
+    output_modes, still_readable, refusals,
 ]  # fmt: skip
 
 
