@@ -161,7 +161,7 @@ def test_too_late_or_too_much() -> None:
     with pytest.raises(wex.DataError) as caught:
         strict.arrive(table([("a", 1, 1)]), microseconds(5))
     assert (caught.value.code, caught.value.key) == ("late", ("a",))
-    small = Bucket.of(engine, Rules(max_open=2))
+    small = Bucket.of(engine_of(wex.parse(HEAD + "match [x > x[-1]]+")), Rules(max_open=2))
     with pytest.raises(wex.WexError) as open_:
         small.run(table([("a", at, at) for at in range(9)]))
     assert open_.value.code == "max-open"

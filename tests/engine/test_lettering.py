@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.test_truths import batch_of
 from tests.strategies import specs, streams
+from wex.engine.joint import CODED
 from wex.engine.letters import Lettering
-from wex.engine.machines import CODED
 from wex.engine.reference.streams import Stream
 from wex.engine.reference.windows import Grams
 from wex.spec import tree

@@ -1,4 +1,4 @@
-"""Open starts where their order decides: `keep longest` and `keep disjoint`.
+"""Open starts, and held ones, where their order decides: `keep longest` and `keep disjoint`.
 
 Of two starts in one window state the earlier one always wins, so what can still become a window
 is a list of distinct states, the earliest start first. A member of the list is open if some
@@ -28,10 +28,11 @@ Member = tuple[int, Order, int]  # a context, a list, and a place in it
 
 @dataclass
 class Lists:
-    """The lists that streams reach, of open starts alone."""
+    """The lists that streams reach, of open starts alone, or of all that a plan holds."""
 
     starts: Starts
     budget: Budget
+    held: bool = False
     nodes: list[Node] = field(default_factory=list)
     parents: list[tuple[int, Edge] | None] = field(default_factory=list)
     _open: dict[Member, bool] = field(default_factory=dict)
@@ -56,11 +57,11 @@ class Lists:
 
     @property
     def most(self) -> int:
-        """Return the greatest number of open starts."""
+        """Return the greatest number of starts."""
         return max(len(order) for _, order in self.nodes)
 
     def way_to(self, wanted: int) -> list[Edge]:
-        """Return a way to the first list with so many open starts."""
+        """Return a way to the first list with so many starts."""
         at = next(at for at, (_, order) in enumerate(self.nodes) if len(order) >= wanted)
         found: list[Edge] = []
         while (parent := self.parents[at]) is not None:
@@ -93,8 +94,9 @@ class Lists:
         after = [starts.moved(state, edge) for state in order]
         if spawn:
             after.append(starts.born(edge))
-        alive = [state for state in after if state != DEAD and (edge.to, state) in starts.alive]
-        return tuple(dict.fromkeys(alive))
+        places = starts.held if self.held else starts.alive
+        left = [state for state in after if state != DEAD and (edge.to, state) in places]
+        return tuple(dict.fromkeys(left))
 
     def _ended(self, order: Order, edge: Edge) -> bool:
         """Tell whether a window ended before an event, or because of it, and cleared the list."""
@@ -105,6 +107,8 @@ class Lists:
 
     def _kept(self, context: int, order: Order) -> Order:
         """Return the open members. The others never win, nor do they stand in anybody's way."""
+        if self.held:
+            return order
         return tuple(state for at, state in enumerate(order) if self._is_open((context, order, at)))
 
     def _is_open(self, member: Member) -> bool:

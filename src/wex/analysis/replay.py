@@ -61,5 +61,8 @@ def held_starts(meaning: Meaning, at: int, events: Sequence[Event]) -> list[int]
             )
             and (clauses.within_time is None or clock[position] - clock[b] <= clauses.within_time)
         }
+        if clauses.single:  # of two in one state the plan holds the earlier one
+            first = {state: b for b, state in reversed(starts.items())}
+            starts = {b: state for b, state in starts.items() if first[state] == b}
         most = max(most, list(starts), key=len)
     return most

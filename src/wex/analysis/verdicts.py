@@ -201,6 +201,8 @@ class Analysis:
         starts = Starts(self.contexts, subject)
         if not starts.held:
             return self.bounded(what, 0, "no start ever begins", exact=True)
+        if clauses.single:
+            return self._one_for_each_state(what, starts)
         late = clauses.having and clauses.keep in ("shortest", "disjoint")
         counted = clauses.within_events is None or subject.counted
         counting = Counting(
@@ -212,6 +214,22 @@ class Analysis:
             shown=self._shown_held,
         )
         return self._counted(counting)
+
+    def _one_for_each_state(self, what: str, starts: Starts) -> Answer:
+        """Return the answer for a plan that holds only the earliest start of each window state."""
+        reason = f"with `keep {starts.subject.clauses.keep}` a plan holds one start for each state"
+        try:
+            lists = Lists(starts, self.budget, held=True)
+        except TooManyError:
+            widest = len({state for _, state in starts.held})
+            return self.bounded(what, widest, reason, exact=False)
+        return self.bounded(
+            what,
+            lists.most,
+            reason,
+            exact=self.contexts.space.exact,
+            way=lambda n: self._shown_held(starts, lists.way_to(n), n),
+        )
 
     def _shown_held(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
         found = concrete(starts.contexts, path)

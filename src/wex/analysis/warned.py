@@ -97,5 +97,7 @@ def _unbounded(spec: tree.Spec) -> tuple[tuple[int, str, Answer], ...]:
 def _piles_up(meaning: Meaning, at: int) -> bool:
     """Tell whether starts pile up if any event can follow any other: a quick first look."""
     subject = subject_of(meaning, at, planned=True)
+    if subject.clauses.single:
+        return False
     starts = Starts(free_contexts([subject]), subject)
     return any(True for _ in starts.pumps(starts.held))

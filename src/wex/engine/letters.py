@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wex.engine.machines import CODED
+from wex.engine.joint import CODED
 from wex.engine.truths import Deciders
 
 if TYPE_CHECKING:

@@ -22,6 +22,12 @@ class Clauses:
     keep: str
     having: bool
 
+    @property
+    def single(self) -> bool:
+        """Tell whether of the starts in one window state only the earliest can win, ever."""
+        limited = self.within_events is not None or self.within_time is not None
+        return self.keep in ("longest", "disjoint") and not limited and not self.having
+
 
 def clauses_of(window: tree.Window) -> Clauses:
     """Return the clauses of a window."""

@@ -24,7 +24,9 @@ from wex.engine.kernels.lists import (
     finish,
     gather,
     hold,
+    is_empty,
     join,
+    only_oldest,
     write_held,
 )
 from wex.engine.kernels.shapes import (
@@ -64,7 +66,7 @@ def run_configs(
     classes, step, act = machine.classes, machine.step, machine.act
     ops_at, ops, finals = machine.ops_at, machine.ops, machine.final
     until, or_end, limit = clauses.until, clauses.or_end, clauses.limit
-    only_oldest = clauses.oldest
+    oldest_wins, single = clauses.oldest, clauses.single
     lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
     acting, doing, starts, ends = lent.acting, lent.doing, lent.starts, lent.ends
     found_in, panes, slots, kept_in = lent.found, lent.panes, lent.slots, lent.kept
@@ -112,7 +114,7 @@ def run_configs(
                     elif op == EMIT:
                         found, oldest = gather(
                             lists, runs, births, slot,
-                            clock, x - until, limit, only_oldest, starts, found, oldest,
+                            clock, x - until, limit, oldest_wins, starts, found, oldest,
                         )  # fmt: skip
                     elif op == EMITTED:
                         found = finish(starts, ends, before, found, oldest, x - until)
@@ -122,6 +124,8 @@ def run_configs(
                         drop(lists, runs, slot)
                     else:
                         join(lists, runs, slot, ops[o, 2])
+                        if single and not is_empty(lists, ops[o, 2]):
+                            only_oldest(lists, runs, ops[o, 2])
                         if limit >= 0:
                             expire(lists, runs, births, ops[o, 2], clock[x], limit)
         states[g] = np.int64(config)
@@ -132,7 +136,7 @@ def run_configs(
                 if finals[config, slot]:
                     found, oldest = gather(
                         lists, runs, births, slot,
-                        clock, end - 1, limit, only_oldest, starts, found, oldest,
+                        clock, end - 1, limit, oldest_wins, starts, found, oldest,
                     )  # fmt: skip
             found = finish(starts, ends, before, found, oldest, end - 1)
             if found < 0:

@@ -223,6 +223,30 @@ def join(lists: Ints, runs: Ints, source: int, target: int) -> None:
 
 
 @inlined
+def only_oldest(lists: Ints, runs: Ints, at: int) -> None:
+    """Leave only the oldest start in a list that is not empty."""
+    first = oldest_of(lists, runs, at)
+    drop(lists, runs, at)
+    lists[at, LO] = first
+    lists[at, HI] = first
+
+
+@inlined
+def is_in_chain(lists: Ints, runs: Ints, at: int, since: int) -> bool:
+    """Tell whether the last run that has entered a chain did so at a time."""
+    last = lists[at, TAIL]
+    return last != NIL and runs[last, SINCE] == since  # type: ignore[no-any-return]
+
+
+@inlined
+def older_in_chain(lists: Ints, runs: Ints, at: int, start: int) -> None:
+    """Put a start instead of the one that has entered a chain last, if it is older."""
+    last = lists[at, TAIL]
+    runs[last, LO] = min(runs[last, LO], start)
+    runs[last, HI] = runs[last, LO]
+
+
+@inlined
 def enter_chain(lists: Ints, runs: Ints, source: int, target: int, since: int) -> None:
     """Move all of a list that is not empty to the end of one whose runs keep a time."""
     run = lists[source, HEAD]

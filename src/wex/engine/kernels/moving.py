@@ -35,9 +35,12 @@ from wex.engine.kernels.lists import (
     give_back,
     hold,
     is_empty,
+    is_in_chain,
     join,
     link,
     new_run,
+    older_in_chain,
+    only_oldest,
     pop,
     put_behind,
     put_first,
@@ -86,7 +89,8 @@ def run_moving(
     chain_of, chain_first, chain_size = machine.chain_of, machine.chain_first, machine.chain_size
     leave = machine.leave
     until, or_end, limit = clauses.until, clauses.or_end, clauses.limit
-    only_oldest, cuts, spent = clauses.oldest, clauses.cuts, clauses.spent
+    oldest_wins, cuts, spent = clauses.oldest, clauses.cuts, clauses.spent
+    single = clauses.single
     lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
     in_use, starts, ends = lent.in_use, lent.starts, lent.ends
     found_in, panes, slots, kept_in = lent.found, lent.panes, lent.slots, lent.kept
@@ -141,7 +145,7 @@ def run_moving(
                         at = 2 * in_use[now, u] + now
                         found, oldest = gather(
                             lists, runs, births, at,
-                            clock, x - 1, limit, only_oldest, starts, found, oldest,
+                            clock, x - 1, limit, oldest_wins, starts, found, oldest,
                         )  # fmt: skip
                         if spent:
                             drop(lists, runs, at)
@@ -159,7 +163,10 @@ def run_moving(
                     run = pop(lists, runs, chained + chain)
                     state = leave[chain, letter]
                     into = chain_of[state]
-                    if into >= 0:
+                    if into >= 0 and single and is_in_chain(lists, runs, chained + into, x - begin):
+                        older_in_chain(lists, runs, chained + into, runs[run, LO])
+                        give_back(lists, runs, run)
+                    elif into >= 0:
                         runs[run, SINCE] = x - begin
                         link(lists, runs, chained + into, run)
                     else:
@@ -171,6 +178,8 @@ def run_moving(
                         lists[spare, HI] = runs[run, HI]
                         give_back(lists, runs, run)
                         join(lists, runs, spare, 2 * state + then)
+                        if single:
+                            only_oldest(lists, runs, 2 * state + then)
                     first = lists[chained + chain, HEAD]
             for u in range(used_now):
                 at = 2 * in_use[now, u] + now
@@ -179,7 +188,10 @@ def run_moving(
                     drop(lists, runs, at)
                 elif not is_empty(lists, at):
                     into = chain_of[state]
-                    if into >= 0:
+                    if into >= 0 and single and is_in_chain(lists, runs, chained + into, x - begin):
+                        older_in_chain(lists, runs, chained + into, lists[at, LO])
+                        drop(lists, runs, at)
+                    elif into >= 0:
                         enter_chain(lists, runs, at, chained + into, x - begin)
                     else:
                         if in_use[LISTED, state] != x:
@@ -187,6 +199,8 @@ def run_moving(
                             in_use[then, used_then] = state
                             used_then += 1
                         join(lists, runs, at, 2 * state + then)
+                        if single:
+                            only_oldest(lists, runs, 2 * state + then)
                         if limit >= 0:
                             expire(lists, runs, births, 2 * state + then, clock[x], limit)
             state = born_as[at_prefix, letter]
@@ -197,15 +211,17 @@ def run_moving(
                     births[born, CLOCK] = clock[x]
                 into = chain_of[state]
                 if into >= 0:
-                    run = new_run(lists, runs, born, born)
-                    runs[run, SINCE] = x - begin
-                    link(lists, runs, chained + into, run)
+                    if not (single and is_in_chain(lists, runs, chained + into, x - begin)):
+                        run = new_run(lists, runs, born, born)
+                        runs[run, SINCE] = x - begin
+                        link(lists, runs, chained + into, run)
                 else:
                     if in_use[LISTED, state] != x:
                         in_use[LISTED, state] = x
                         in_use[then, used_then] = state
                         used_then += 1
-                    append(lists, runs, 2 * state + then, born, born)
+                    if not single or is_empty(lists, 2 * state + then):
+                        append(lists, runs, 2 * state + then, born, born)
                 born += 1
             now = then
             used_now = used_then
@@ -218,7 +234,7 @@ def run_moving(
                         at = 2 * in_use[now, u] + now
                         found, oldest = gather(
                             lists, runs, births, at,
-                            clock, x, limit, only_oldest, starts, found, oldest,
+                            clock, x, limit, oldest_wins, starts, found, oldest,
                         )  # fmt: skip
                         if spent or not lasts[in_use[now, u]]:
                             drop(lists, runs, at)
@@ -235,7 +251,7 @@ def run_moving(
                 if final[in_use[now, u]]:
                     found, oldest = gather(
                         lists, runs, births, 2 * in_use[now, u] + now,
-                        clock, end - 1, limit, only_oldest, starts, found, oldest,
+                        clock, end - 1, limit, oldest_wins, starts, found, oldest,
                     )  # fmt: skip
             found = finish(starts, ends, before, found, oldest, end - 1)
             if found < 0:

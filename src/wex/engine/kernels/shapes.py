@@ -39,6 +39,7 @@ class Clauses(NamedTuple):
     oldest: bool  # of the starts that end together only the oldest: `longest`, `disjoint`
     cuts: bool  # a window takes all other starts with it: `disjoint`
     spent: bool  # a start ends once: `shortest`
+    single: bool  # of the starts in one state only the oldest counts
     limit: int  # how far back a start may lie, by `clock`; -1: any
 
 
