@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KEYS = 20_000
-BATCHES, ROWS = 4, 400_000  # the first batch is left aside
-MANY, SMALL = 100, 4_000
+BATCHES, ROWS = 4, 1_000_000  # the first batch is left aside
+MANY, SMALL, EARLY = 100, 20_000, 20
 
 
 def rows() -> Iterator[Row]:
@@ -41,10 +41,20 @@ def rows() -> Iterator[Row]:
             "20,000 keys, streaming", "one group for each key, only counting", ours / peers, 0.2
         )
         yield Row("20,000 keys, streaming", "the same as a batch job", ours / batch, 3.0)
-        progress = _progress(spark, folder, "small", lambda frame: frame.transform(windows(SPEC)))
+        resident: dict[int, int] = {}
+        progress = _progress(
+            spark, folder, "small", lambda frame: frame.transform(windows(SPEC)), resident
+        )
         states = [counts_in(each)["state_bytes"] for each in progress]
-        yield Row("bytes of state after 100 batches", "after 20", states[-1] / states[19], 1.1)
-        yield Row("bytes of state for a key", "100 bytes", states[-1] / KEYS / 100)
+        yield Row("state after 100 batches", "after 20", states[-1] / states[EARLY - 1], 1.1)
+        first = min(at for at in resident if at >= EARLY)
+        yield Row(
+            "workers' memory after 100 batches",
+            "after 20",
+            resident[max(resident)] / resident[first],
+            1.1,
+        )
+        yield Row("state of a key", "100 bytes", states[-1] / KEYS / 100)
         spark.stop()
 
 
@@ -63,7 +73,14 @@ def _write(folder: Path, batches: int, size: int) -> None:
         os.utime(path, (1_767_225_600 + at,) * 2)
 
 
-def _progress(spark: SparkSession, folder: Path, name: str, find: Any) -> list[Any]:
+def _progress(
+    spark: SparkSession,
+    folder: Path,
+    name: str,
+    find: Any,
+    resident: dict[int, int] | None = None,
+) -> list[Any]:
+    """Return what a query says of its batches; `resident` takes the memory of the workers by batch."""
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "200")
     schema = spark.read.parquet(str(folder / name)).schema
     reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", "1")
@@ -72,8 +89,23 @@ def _progress(spark: SparkSession, folder: Path, name: str, find: Any) -> list[A
         "checkpointLocation", tempfile.mkdtemp(dir=folder)
     )
     started = query.trigger(availableNow=True).start()
-    started.awaitTermination()
+    while not started.awaitTermination(1):
+        if resident is not None and started.lastProgress:
+            resident[started.lastProgress["batchId"]] = _resident()
     return [each for each in started.recentProgress if each["numInputRows"]]
+
+
+def _resident() -> int:
+    """Return the memory of all Python workers, in kilobytes."""
+    total = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"pyspark.daemon" in (process / "cmdline").read_bytes():
+                status = (process / "status").read_text()
+                total += int(status.partition("VmRSS:")[2].split()[0])
+        except (OSError, IndexError):  # it has ended
+            continue
+    return total
 
 
 def _stream(spark: SparkSession, folder: Path, name: str, find: Any, most: int = BATCHES) -> float:

@@ -24,6 +24,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "StateError",
+    "UnboundedError",
     "WexError",
     "aggregate",
     "build",
@@ -47,7 +48,14 @@ if TYPE_CHECKING:
     from wex.analysis.explain import explain
     from wex.analysis.warned import find
     from wex.engine.processor import Processor
-    from wex.errors import DataError, LimitError, SpecError, StateError, WexError
+    from wex.errors import (
+        DataError,
+        LimitError,
+        SpecError,
+        StateError,
+        UnboundedError,
+        WexError,
+    )
     from wex.spec import load, parse
     from wex.spec.own import aggregate
     from wex.spec.tree import Spec
@@ -62,6 +70,7 @@ _HOMES = {
     "Spec": "wex.spec.tree",
     "SpecError": "wex.errors",
     "StateError": "wex.errors",
+    "UnboundedError": "wex.errors",
     "WexError": "wex.errors",
     "aggregate": "wex.spec.own",
     "build": "wex",

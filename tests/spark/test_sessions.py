@@ -26,7 +26,7 @@ def test_all_cases(kind: str, module: Any) -> None:
 
 def test_killed() -> None:
     """The short form of `make soak`."""
-    command = [sys.executable, "-m", "tests.spark.killed", "1"]
+    command = [sys.executable, "-m", "tests.spark.killed", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "fine" in done.stdout, done.stdout + done.stderr[-3000:]
 
