@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 from pyarrow import parquet
 
 import wex
@@ -96,6 +97,38 @@ def test_messages(tmp_path: Path) -> None:
     rises = [at for at in range(2, 38) if values[at] > values[at - 2]]
     assert written(tmp_path / "out") == len(rises)
     assert b"38 events of 2 streams, 0 late, 2 waiting" in done.stderr
+
+
+def test_wrong_data(tmp_path: Path) -> None:
+    spec = tmp_path / "w.wex"
+    spec.write_text(HEAD + "window w match any measure sum(x) as total")
+    (tmp_path / "json").mkdir()
+    (tmp_path / "json" / "1.json").write_text(
+        '{"k": "a", "t": "2026-01-31T10:00:00", "x": "oops"}\n'
+    )
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "1.csv").write_text("k,t,x\na,2026-01-31 10:00:00,1\n")
+    (tmp_path / "csv" / "2.csv").write_text("t,k,x\n2026-01-31 10:00:00,a,1\n")
+    (tmp_path / "parquet").mkdir()
+    null = table_of([("a", None, 1)])
+    parquet.write_table(null, tmp_path / "parquet" / "1.parquet")
+    for kind, code in {
+        "json": b"unreadable",
+        "csv": b"unreadable",
+        "parquet": b"null-order",
+    }.items():
+        done = run("run", str(spec), "--input", str(tmp_path / kind), "--input-format", kind, "--output",
+                   str(tmp_path / "out"), "--stream", "--checkpoint", str(tmp_path / f"c-{kind}"),
+                   "--watermark", "1 second", *SMALL)  # fmt: skip
+        assert done.returncode == 2, (kind, done.stderr)
+        assert code in done.stderr, done.stderr
+        assert b"Traceback" not in done.stderr
+
+
+def table_of(rows: list[tuple[str, int | None, int]]) -> pa.Table:
+    keys, times, values = zip(*rows, strict=True)
+    seconds = pa.array(times, pa.int64()).cast(pa.timestamp("s")).cast(pa.timestamp("us", "UTC"))
+    return pa.table({"k": list(keys), "t": seconds, "x": list(values)})
 
 
 def test_mistakes(tmp_path: Path) -> None:

@@ -140,6 +140,48 @@ def test_a_window_may_wait_for_the_event_that_follows_it() -> None:
     assert bucket.advance(microseconds(95)).num_rows == 1
 
 
+@given(st.lists(events, min_size=1, max_size=20), st.sets(st.integers(0, 99)), st.integers(5, 30))
+def test_a_long_silence_ends_a_stream(
+    rows: list[tuple[str, int, int]], times: set[int], silence: int
+) -> None:
+    """It does so whatever steps the watermark takes: what comes out depends on the data alone."""
+    engine = engine_of(SPEC)
+    rules = Rules(expire_after=silence * 1_000_000)
+    bucket = Bucket.of(engine, rules)
+    found = [bucket.arrive(table(rows), 0)]
+    for at in (*sorted(times), 200):
+        found.append(bucket.advance(microseconds(at)))
+        bucket = Bucket.of(engine, rules, bucket.saved())
+    expected = []
+    for key in "ab":
+        part: list[tuple[str, int, int]] = []
+        for row in sorted(row for row in rows if row[0] == key):
+            if part and row[1] - part[-1][1] > silence:
+                expected.append(wex.find(SPEC, table(part)))
+                part = []
+            part.append(row)
+        if part:
+            expected.append(wex.find(SPEC, table(part)))
+    assert spans(found) == spans(expected)
+    assert bucket.processor.everything().size == 0
+
+
+def test_moments_are_moments_in_any_zone() -> None:
+    engine = engine_of(SPEC)
+    bucket = Bucket.of(engine, Rules())
+    for at, zone in enumerate(("UTC", "Europe/Berlin", "Asia/Tokyo")):
+        rows = table([("a", at, at)])
+        column = rows["t"].cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", zone))
+        bucket.arrive(rows.set_column(1, "t", column), 0)
+        bucket = Bucket.of(engine, Rules(), bucket.saved())
+    assert bucket.counts.late == 0
+    found = spans([bucket.advance(microseconds(9))])
+    assert ("a", "rise", 1, 2) in [each[:4] for each in found]
+    with pytest.raises(wex.DataError) as caught:
+        bucket.arrive(table([("a", 1, 1)]).set_column(1, "t", pa.nulls(1, pa.timestamp("us"))), 0)
+    assert caught.value.code == "null-order"
+
+
 def test_silent_keys_expire() -> None:
     engine = engine_of(SPEC)
     bucket = Bucket.of(engine, Rules(expire_after=30 * 1_000_000))

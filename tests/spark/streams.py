@@ -286,6 +286,53 @@ def downstream(spark: SparkSession, work: Path) -> None:
     assert sorted(tuple(row.values()) for row in pairs.to_pylist()) == together
 
 
+def two_specs(spark: SparkSession, work: Path) -> None:
+    """Find the windows of two specs in one query, under names that Spark has trouble with."""
+    odd = {"symbol": "a.key", "ts": "bucket", "price": "a`b"}
+    table = market.trades(2_000, 5).sort_by("ts")
+    named = table.rename_columns(list(odd.values()))
+    written(named, work / "odd-in", 2)
+    head = "stream s (`a.key` string, bucket timestamp, `a``b` real) partition by `a.key` order by bucket"
+    specs = [
+        wex.parse(
+            f"{head} window up match [`a``b` > `a``b`[-1]]{{2}} measure max(`a``b`) as `A.Key`"
+        ),
+        wex.parse(
+            f"{head} window down match [`a``b` < `a``b`[-1]]{{2}} measure max(`a``b`) as `A.Key`"
+        ),
+    ]
+    passed = final_watermark(table, 1).rename_columns(list(odd.values()))
+    # Each with a source of its own: Spark gives a watermark that is used twice to one of them only.
+    up, down = (
+        source(spark, work / "odd-in")
+        .withWatermark("bucket", "1 second")
+        .transform(windows(each, buckets=2))
+        for each in specs
+    )
+    columns = [f"c{at}" for at in range(len(up.columns))]
+    found, seen = run(up.toDF(*columns).union(down.toDF(*columns)), work, "odd")
+    expected = pa.concat_tables([so_far(each, passed).rename_columns(columns) for each in specs])
+    agree(found, expected)
+    assert sum(each["processed"] for each in seen) == 2 * passed.num_rows
+    batch = spark.read.parquet(str(work / "odd-in")).transform(windows(specs[0]))
+    agree(batch.toDF(*columns).toArrow(), so_far(specs[0], named).rename_columns(columns))
+
+
+def zones(spark: SparkSession, work: Path) -> None:
+    """Go on in another time zone: moments are the same everywhere."""
+    zone = "spark.sql.session.timeZone"
+    before = spark.conf.get(zone)
+    table = market.trades(2_000, 5).sort_by("ts")
+    for at, each in enumerate(("UTC", "Europe/Berlin")):
+        spark.conf.set(zone, each)
+        written(table.slice(1_000 * at, 1_000), work / "zone-in", 1)
+        frame = source(spark, work / "zone-in", "1 second").transform(windows(TREND, buckets=2))
+        run(frame, work, "zone")
+    spark.conf.set(zone, str(before))
+    out = spark.read.parquet(str(work / "zone-out")).toArrow()
+    agree(out, so_far(TREND, final_watermark(table, 1)))
+
+
 def output_modes(spark: SparkSession, work: Path) -> None:
     """Append is the mode; Spark refuses complete, and update, where a sink takes it, is the same."""
     table = market.trades(1_000, 2).sort_by("ts")
@@ -318,7 +365,16 @@ def refusals(spark: SparkSession, work: Path) -> None:
     wrong(lambda: run(limited, work, "open"), "max-open")
     elsewhere = frame.withColumn("other", frame["ts"]).withWatermark("other", "1 second")
     wrong(lambda: elsewhere.transform(windows(TREND)), "watermark")
-    wrong(lambda: frame.transform(windows(TREND, late="never")), "wrong-argument")  # type: ignore[arg-type]
+    for given in (
+        {"late": "never"}, {"buckets": True}, {"buckets": 2.5}, {"max_open": 0},
+        {"expire_after": 5}, {"expire_after": timedelta(seconds=-5)},
+    ):  # fmt: skip
+        wrong(lambda given=given: frame.transform(windows(TREND, **given)), "wrong-argument")  # type: ignore[misc]
+    wrong(lambda: frame.transform(windows(TREND, expire_after=timedelta(hours=1))), "watermark")
+    unproved = wex.parse(
+        text + "[price * price[-1] > price[-2] * price[-1]]* [price / price[-1] < 0]"
+    )
+    assert "not proved" in str(wrong(lambda: frame.transform(windows(unproved)), "unbounded"))
     spark.conf.set(
         PROVIDER, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
     )
@@ -328,7 +384,7 @@ def refusals(spark: SparkSession, work: Path) -> None:
 
 CASES: list[Callable[[SparkSession, Path], None]] = [
     any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go, restarts, upgrades, downstream,
-    output_modes, still_readable, refusals,
+    output_modes, two_specs, zones, still_readable, refusals,
 ]  # fmt: skip
 
 

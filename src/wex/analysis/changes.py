@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.analysis.compare import equivalent
 from wex.analysis.describe import stream_in_words
 from wex.spec import meaning as meaning_of
+from wex.spec import tree
+from wex.windows.guards import deciding_parts, guarded_fields, predicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wex.spec import Meaning, tree
+    from wex.spec import Meaning
 
 
 def changed(old: tree.Spec, new: tree.Spec) -> str | None:
@@ -28,7 +31,7 @@ def changed(old: tree.Spec, new: tree.Spec) -> str | None:
     for what, was, is_ in _told(before, now):
         if was != is_:
             return f"{what} {_listed(was)}, and {'are' if what.endswith('were') else 'is'} {_listed(is_)}"
-    found = equivalent(old, new)
+    found = equivalent(_checked(old), _checked(new))
     if found.holds:
         return None
     if found.holds is None:
@@ -70,6 +73,30 @@ def _told(before: Meaning, now: Meaning) -> Iterator[tuple[str, list[str], list[
         yield f"window `{name}`: the measures were", measured[0], measured[1]
     # What a stream is promised to be is remembered, too, and compared as it is written.
     yield "`assume` was", list(map(str, both[0].assumes)), list(map(str, both[1].assumes))
+    # NULL is an error in a field that guards read, and arithmetic may overflow or be rounded.
+    read = [sorted(guarded_fields(each)) for each in (before, now)]
+    yield "the fields that guards read were", read[0], read[1]
+    yield "the comparisons with arithmetic were", _computing(before), _computing(now)
+
+
+def _checked(spec: tree.Spec) -> tree.Spec:
+    """Return a spec without what is assumed and not checked: streams may not keep to it."""
+    kept = tuple(each for each in spec.assumes if not each.unchecked)
+    return spec if kept == spec.assumes else replace(spec, assumes=kept, source=None)
+
+
+def _computing(meaning: Meaning) -> list[str]:
+    """Return the comparisons that compute something."""
+    found = {
+        str(node)
+        for window in meaning.expanded.windows
+        for part in deciding_parts(window)
+        for each in predicates(part)
+        for node in tree.walk(each)
+        if isinstance(node, tree.Compare | tree.Between | tree.In)
+        and any(isinstance(below, tree.Binary | tree.Call) for below in tree.walk(node))
+    }
+    return sorted(found)
 
 
 def _listed(parts: list[str]) -> str:

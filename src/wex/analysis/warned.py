@@ -58,22 +58,28 @@ def warn(spec: tree.Spec) -> None:
 
 def unbounded(spec: tree.Spec) -> tuple[str, ...]:
     """Return a line for each window of which a plan may hold any number of starts."""
-    return tuple(_line(name, held) for _, name, held in _unbounded(spec))
+    found = _piling(spec, 50, 2.0)  # a warning may not take long
+    return tuple(_line(name, held) for _, name, held in found if held.verdict == "unbounded")
 
 
 def refuse_unbounded(spec: tree.Spec) -> None:
-    """Raise an UnboundedError if what a window holds can grow without bound: a stream may not end."""
-    for at, name, held in _unbounded(spec):
+    """Raise an UnboundedError unless what windows hold is proved to be bounded: a stream may not end."""
+    for at, name, held in _piling(spec, Budget.regions, Budget.seconds):
         line, stream = _line(name, held), None
-        with suppress(WexError):  # no stream may have been found
-            stream = held.witness(SHOWN)
-            shown = stream_in_words(held.meaning, at, stream)
-            line += f"; the stream {shown} holds {SHOWN} at its end, and so on"
+        if held.verdict == "unbounded":
+            with suppress(WexError):  # no stream may have been found
+                stream = held.witness(SHOWN)
+                shown = stream_in_words(held.meaning, at, stream)
+                line += f"; the stream {shown} holds {SHOWN} at its end, and so on"
         hint = "bound it (see `wex check`), or say allow_unbounded=True and watch the state"
         raise UnboundedError("unbounded", line, hint, stream)
 
 
 def _line(name: str, held: Answer) -> str:
+    if held.verdict == "unknown":
+        return (
+            f"that the starts which window `{name}` holds are bounded is not proved: {held.reason}"
+        )
     return (
         f"the starts that window `{name}` holds can grow without bound"
         f" ({held.growth}): {held.reason}"
@@ -81,15 +87,15 @@ def _line(name: str, held: Answer) -> str:
 
 
 @lru_cache(maxsize=64)
-def _unbounded(spec: tree.Spec) -> tuple[tuple[int, str, Answer], ...]:
-    """Return place, name and answer of each window of which any number of starts may be held."""
+def _piling(spec: tree.Spec, regions: int, seconds: float) -> tuple[tuple[int, str, Answer], ...]:
+    """Return place, name and answer of each window that is not shown to hold few starts."""
     found = []
     meaning = meaning_of(spec)
     for at, window in enumerate(meaning.expanded.windows):
         if not _piles_up(meaning, at):
             continue
-        held = Analysis(meaning, at, Budget(regions=50, seconds=2)).held
-        if held.verdict == "unbounded":
+        held = Analysis(meaning, at, Budget(regions, seconds)).held
+        if held.verdict != "bounded":
             found.append((at, window.name.text, held))
     return tuple(found)
 

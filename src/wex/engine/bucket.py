@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arriving import Arriving
+from wex.engine.columns import no_null_order
 from wex.engine.ipc import from_ipc, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
@@ -94,6 +95,8 @@ class Bucket:
         """Return the windows of rows that the watermark has passed; the others wait."""
         if rows is None:
             return self.advance(watermark)
+        rows = _in_utc(rows)
+        no_null_order(rows, self.engine.stream.order_by, self.engine.stream.partition_by)
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
@@ -109,7 +112,7 @@ class Bucket:
             due = self.waiting.filter(pa.array(passed))
             self.waiting = self.waiting.filter(pa.array(~passed)).combine_chunks()
             if due.num_rows:
-                found.append(self._feed(due))
+                found.extend(self._run_due(due))
         if self.rules.expire_after is not None:
             found.extend(self._expired(watermark - self.rules.expire_after))
         state = self.processor.everything()
@@ -124,9 +127,10 @@ class Bucket:
         times: list[int] = []
         if self.waiting is not None and self.waiting.num_rows:
             times.append(int(self._times(self.waiting).min()))
-        if self.rules.expire_after is not None and (last := self._last_times()) is not None:
-            times.append(int(last.min()) + self.rules.expire_after + 1)
-        outlived = next_outlived(self.engine, self.processor.everything())
+        state = self.processor.everything()
+        if self.rules.expire_after is not None and state.size:
+            times.append(int(self._last_times(state).min()) + self.rules.expire_after + 1)
+        outlived = next_outlived(self.engine, state)
         return min(times if outlived is None else [*times, outlived], default=None)
 
     # --- Without one
@@ -135,12 +139,47 @@ class Bucket:
         """Return the windows of rows, run at once; those that come too late for their key drop."""
         if rows is None:
             return self._together([])
-        arriving = Arriving(self.engine, rows)
+        arriving = Arriving(self.engine, _in_utc(rows))
         late = arriving.late(self.processor.recall(arriving.keys))
         self._count_late(arriving.table, late)
         return self._together([self._feed(arriving.table.filter(pa.array(~late)))])
 
     # --- Parts
+
+    def _run_due(self, rows: pa.Table) -> list[pa.Table]:
+        """Return the windows of rows that the watermark has passed.
+
+        A silence that is too long ends a stream, however far the watermark jumps over it.
+        """
+        silence = self.rules.expire_after
+        if silence is None:
+            return [self._feed(rows)]
+        arriving = Arriving(self.engine, rows)
+        times, starts = self._times(arriving.table), arriving.starts
+        prior = self.processor.recall(arriving.keys)
+        known = np.flatnonzero(prior.counts("tail") > 0)
+        before = np.append(times[:1], times[:-1])
+        before[starts] = times[starts]
+        before[starts[known]] = self._last_times(prior.take(known))
+        # How many silences of its stream a row has before it, in these rows or since the last one.
+        ends = np.append(starts[1:], len(times))[: len(starts)]
+        silences = np.cumsum(times - before > silence)
+        parts = silences - np.repeat(np.append(0, silences)[starts], ends - starts)
+        found = []
+        for part in range(int(parts.max(initial=0)) + 1):
+            if part:
+                chosen = np.flatnonzero(parts[ends - 1] >= part)
+                found.append(self._ended(arriving.keys.take(pa.array(chosen))))
+            due = arriving.table.filter(pa.array(parts == part))
+            if due.num_rows:
+                found.append(self._feed(due))
+        return found
+
+    def _ended(self, keys: pa.Table) -> pa.Table:
+        """Return the windows of streams that end here; what comes next for them is a new stream."""
+        table, _ = self.engine.run(*ended(self.engine, self.processor.recall(keys)), last=True)
+        self.processor.restart(keys)
+        return table
 
     def _feed(self, rows: pa.Table) -> pa.Table:
         found = self.processor.feed(rows)
@@ -174,21 +213,19 @@ class Bucket:
     def _times(self, rows: pa.Table) -> np.ndarray:
         return _microseconds(rows.column(self.engine.stream.order_by[0]))
 
-    def _last_times(self) -> np.ndarray | None:
-        """Return when each stream had its last event; None: there are no streams."""
-        state = self.processor.everything()
-        counts = state.counts("tail") if state.size else np.empty(0, dtype=np.int64)
-        if not len(counts):
-            return None
-        last = state.lists["tail"].take(pa.array(np.cumsum(counts) - 1))
-        return self._times(last)
+    def _last_times(self, state: State) -> np.ndarray:
+        """Return when each stream had its last event."""
+        if not state.size:
+            return np.empty(0, dtype=np.int64)
+        last = np.cumsum(state.counts("tail")) - 1
+        return self._times(state.lists["tail"].take(pa.array(last)))
 
     def _expired(self, before: int) -> list[pa.Table]:
         """Return the windows that end because their streams have been silent since a time."""
-        last = self._last_times()
-        if last is None or not (gone := last < before).any():
-            return []
         state = self.processor.everything()
+        gone = self._last_times(state) < before
+        if not gone.any():
+            return []
         table, _ = self.engine.run(*ended(self.engine, state.take(np.flatnonzero(gone))), last=True)
         self._go_on(state.take(np.flatnonzero(~gone)))
         return [table]
@@ -220,5 +257,16 @@ def _microseconds(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _at_or_before(times: np.ndarray, watermark: int) -> np.ndarray:
-    found: np.ndarray = times <= watermark
+    """Tell which times a watermark has passed; 0 is one that nobody has set yet."""
+    found: np.ndarray = (times <= watermark) & (watermark > 0)
     return found
+
+
+def _in_utc(rows: pa.Table) -> pa.Table:
+    """Return rows with their moments in one zone: state outlives the session and its zone."""
+    for at, each in enumerate(rows.schema):
+        if pa.types.is_timestamp(each.type) and each.type.tz not in (None, "UTC"):
+            rows = rows.set_column(
+                at, each.name, rows.column(at).cast(pa.timestamp(each.type.unit, "UTC"))
+            )
+    return rows

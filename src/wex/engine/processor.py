@@ -68,8 +68,9 @@ class Processor:
         return sum(int(each.sum()) for each in self._held())
 
     def most_held(self) -> int:
-        """Return how many starts of one window are open in a stream at most."""
-        return max((int(each.max(initial=0)) for each in self._held()), default=0)
+        """Return how many starts are open in one stream at most."""
+        held = self._held()
+        return int(np.sum(held, axis=0).max(initial=0)) if held else 0
 
     def _held(self) -> list[np.ndarray]:
         state = self.everything()
@@ -124,6 +125,10 @@ class Processor:
         processor = cls(spec, partition_by, order_by)
         processor.resume(from_bytes(state, processor._engine.fingerprint))
         return processor
+
+    def restart(self, keys: pa.Table) -> None:
+        """Forget some streams: what comes next for them is their first event."""
+        self._memory.store(keys, self._engine.fresh(keys.num_rows, keys))
 
     def resume(self, state: State) -> None:
         """Go on with streams that another processor has had."""

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812
 
 from wex.analysis.warned import refuse_unbounded, warn
 from wex.engine.arguments import with_arguments
@@ -71,9 +72,17 @@ def rules_of(
     late: str, expire_after: timedelta | None, max_open: int | None, buckets: int
 ) -> Rules:
     """Return how endless streams are treated."""
-    if late not in ("drop", "error") or buckets < 1:
-        message = f"late is {late!r} and buckets is {buckets}"
-        raise WexError("wrong-argument", message, "late is 'drop' or 'error', buckets 1 or more")
+    whole: dict[str, object] = {"buckets": buckets, "max_open": 1 if max_open is None else max_open}
+    silence: object = expire_after
+    if late not in ("drop", "error"):
+        raise WexError("wrong-argument", f"late is {late!r}", "say 'drop' or 'error'")
+    for name, value in whole.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            message = f"{name} is {value!r}"
+            raise WexError("wrong-argument", message, "give a whole number, 1 or more")
+    if silence is not None and not (isinstance(silence, timedelta) and silence > timedelta(0)):
+        message = f"expire_after is {silence!r}"
+        raise WexError("wrong-argument", message, "give a timedelta longer than nothing")
     silent = None if expire_after is None else expire_after // timedelta(microseconds=1)
     return Rules(late, silent, max_open, buckets)
 
@@ -111,30 +120,41 @@ def _mapped(engine: Engine, frame: DataFrame, *, tally: bool) -> DataFrame:
     empty = arrow_schema(frame.schema, engine).empty_table()
     result = Sweep(engine).feed(empty)  # raises if the columns do not fit
     stream = engine.stream
+    chosen, own = by_position(frame, engine)
     ties = [
         name
         for name, type_ in stream.fields
         if type_ != OTHER and name not in (*stream.partition_by, *stream.order_by)
     ]
-    chosen = frame.select(*(quoted(name) for name, _ in stream.fields))
-    by = [quoted(name) for name in (*stream.partition_by, *stream.order_by, *ties)]
-    keys = [quoted(name) for name in stream.partition_by]
+    by = [own[name] for name in (*stream.partition_by, *stream.order_by, *ties)]
+    keys = [own[name] for name in stream.partition_by]
     together = chosen.repartition(*keys) if keys else chosen.repartition(1)
     ordered = together.sortWithinPartitions(*by)
     return ordered.mapInArrow(
-        worker(engine.plan.to_bytes(), tally=tally), spark_schema(result.schema)
+        worker(engine.plan.to_bytes(), list(own), tally=tally), spark_schema(result.schema)
     )
 
 
+def by_position(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:
+    """Return the fields of a stream under plain names, and these by their own.
+
+    Spark takes a dot or a backtick in a name for something else when it passes columns to workers.
+    """
+    names = {name: f"c{at}" for at, (name, _) in enumerate(engine.stream.fields)}
+    columns = [F.col(quoted(name)).alias(plain) for name, plain in names.items()]
+    return frame.select(*columns), names
+
+
 def worker(
-    plan: bytes, *, tally: bool = False
+    plan: bytes, names: list[str], *, tally: bool = False
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that workers run over the batches of a partition."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from wex.spark.working import found  # noqa: PLC0415  (on the worker)
 
+        named = (each.rename_columns(names) for each in batches)
         with sent():
-            yield from found(plan, batches, ROWS, tally=tally)
+            yield from found(plan, named, ROWS, tally=tally)
 
     return run

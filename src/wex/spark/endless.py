@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StringType, StructField, StructType
 
 from wex.engine.running import engine_of
 from wex.errors import WexError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamReader
 
     from wex.engine.running import Engine
     from wex.spark.jobs import Job
@@ -51,7 +54,7 @@ def start_stream(
     try:
         events = _read(spark, engine, job)
         if endless.watermark is not None:
-            events = events.withWatermark(engine.stream.order_by[0], endless.watermark)
+            events = events.withWatermark(quoted(engine.stream.order_by[0]), endless.watermark)
         target = job.target_format or format_of(job.target)
         writer = events.transform(find).writeStream.format(target).outputMode("append")
         if target == "csv":
@@ -71,28 +74,46 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
     source = job.source_format or format_of(job.source)
     reader = spark.readStream.format(source).options(**job.options)
     if source == "csv":
-        plain = spark.read.format(source).option("header", "true").options(**job.options)
-        texts = reader.option("header", "true").schema(plain.load(job.source).schema)
-        there = [
-            f for f in declared_schema(engine).fields if f.name in plain.load(job.source).columns
-        ]
-        return texts.load(job.source).select(
-            *(F.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in there)
-        )
+        return _texts(spark, reader, engine, job)
     if source in WITHOUT_SCHEMA:
-        return reader.schema(declared_schema(engine)).load(job.source)
+        strict = reader.schema(declared_schema(engine)).option("mode", "FAILFAST")
+        return strict.load(job.source)
     if source in FILES:
-        schema = spark.read.format(source).options(**job.options).load(job.source).schema
+        schema = _schema_there(spark, source, job) or declared_schema(engine)
         return reader.schema(schema).load(job.source)
-    return from_messages(reader.load(job.source) if job.source else reader.load(), engine)
+    frame = reader.load(job.source) if job.source else reader.load()
+    names = {name for name, _ in engine.stream.fields}
+    told = source == "kafka" or ("value" in frame.columns and not names & set(frame.columns))
+    return from_messages(frame, engine) if told else frame
+
+
+def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | None:
+    """Return the schema of the files that are there; None: there are none, now or any more."""
+    reader = spark.read.format(source).options(**job.options)
+    try:
+        return reader.load(job.source).schema
+    except AnalysisException as error:
+        if "UNABLE_TO_INFER_SCHEMA" in str(error):
+            return None
+        raise
+
+
+def _texts(spark: SparkSession, reader: DataStreamReader, engine: Engine, job: Job) -> DataFrame:
+    """Return the columns of CSV files by their names, with others beside them: as texts, then as declared."""
+    declared = declared_schema(engine).fields
+    plain = spark.read.format("csv").option("header", "true").options(**job.options)
+    names = plain.load(job.source).columns or [field.name for field in declared]
+    schema = StructType([StructField(name, StringType()) for name in names])
+    strict = reader.option("header", "true").option("enforceSchema", "false").schema(schema)
+    there = [field for field in declared if field.name in names]
+    return strict.load(job.source).select(
+        *(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there)
+    )
 
 
 def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
     """Return events from messages: JSON objects in a column `value`, as Kafka gives them."""
     fields = declared_schema(engine)
-    known = set(frame.columns)
-    if "value" not in known or known & {field.name for field in fields.fields}:
-        return frame
     text = F.col("value").cast("string")
     event = F.from_json(text, fields, {"mode": "FAILFAST"}).alias("event")
     return frame.select(event).select("event.*")
@@ -137,10 +158,15 @@ def _new(query: StreamingQuery, seen: set[str]) -> Iterator[dict[str, int]]:
 
 
 def counts_in(progress: Any) -> dict[str, int]:
-    """Return the counts of one micro-batch; Connect spells them in another way."""
-    observed = progress["observedMetrics"].get(METRICS)
-    plain = {} if observed is None else observed.asDict()
-    if "values" in plain:
-        names = [each["name"] for each in plain["schema"]["fields"]]
-        plain = dict(zip(names, plain["values"], strict=True))
-    return {name: int(value or 0) for name, value in plain.items()}
+    """Return the counts of one micro-batch, of all specs in it; Connect spells them in another way."""
+    total: dict[str, int] = {}
+    for metrics, observed in progress["observedMetrics"].items():
+        if not metrics.startswith(METRICS):
+            continue
+        plain = observed.asDict()
+        if "values" in plain:
+            names = [each["name"] for each in plain["schema"]["fields"]]
+            plain = dict(zip(names, plain["values"], strict=True))
+        for name, value in plain.items():
+            total[name] = total.get(name, 0) + int(value or 0)
+    return total

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (the usual name)
 
@@ -91,7 +91,8 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
     if source_format != "csv":
         return reader.options(**job.options).load(job.source)
     # Columns by their names, in any order, with others beside them: as texts, then as declared.
-    texts = reader.option("header", "true").options(**job.options).load(job.source)
+    strict = reader.option("header", "true").option("enforceSchema", "false")
+    texts = strict.options(**job.options).load(job.source)
     there = [each for each in declared_schema(engine).fields if each.name in texts.columns]
     return texts.select(
         *(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there)
@@ -116,11 +117,17 @@ def explained(error: Exception, job: Job) -> WexError:
             told = line.partition(f"{condition}] ")[2].partition(" SQLSTATE")[0]
             return WexError(code, message.format(job=job, told=told), hint)
     first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
-    code = "spark-refused" if isinstance(error, AnalysisException) else "spark-failed"
+    refused = isinstance(error, AnalysisException | IllegalArgumentException)
+    code = "spark-refused" if refused else "spark-failed"
     return WexError(code, f"Spark: {first}", "--debug shows all that Spark says")
 
 
 EXPLANATIONS = {
+    "CSV header does not conform": (
+        "columns-differ",
+        "the files of {job.source} have different columns, or the same in another order",
+        "give all files the same header",
+    ),
     "PATH_ALREADY_EXISTS": (
         "output-exists",
         "{job.target} exists already",
@@ -140,5 +147,10 @@ EXPLANATIONS = {
         "wrong-value",
         "{job.source}: {told}",
         "do its values fit the types of the stream line?",
+    ),
+    "FAILED_READ_FILE.NO_HINT": (  # in an endless job the reason does not come along
+        "unreadable",
+        "{told}",
+        "is it whole, are its columns those of the other files, do its values fit the stream line?",
     ),
 }

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from wex.engine.ipc import from_ipc, to_ipc
 from wex.engine.sweep import Sweep
 from wex.errors import WexError
-from wex.spark.naming import quoted
+from wex.spark.batch import by_position
 from wex.spark.schemas import arrow_schema, spark_schema
 from wex.spark.session import ROCKSDB
 from wex.spark.stateful import COUNTED, FOUND, Operator
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from wex.engine.running import Engine
     from wex.spec import tree
 
-BUCKET = "__bucket"
+BUCKET = "bucket"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column
 PACKED = "bucket int, rows binary"
-METRICS = "wex"  # the name under which counts are observed
+METRICS = "wex:"  # before the names of windows: under that counts are observed
 OLDEST = (4, 1)  # version of Spark that has what is needed
 
 Batches = Iterator[pa.RecordBatch]
@@ -47,31 +47,28 @@ def streaming_windows(spec: tree.Spec, engine: Engine, frame: DataFrame, rules: 
     schema = arrow_schema(frame.schema, engine)
     result = Sweep(engine).feed(schema.empty_table())  # raises if the columns do not fit
     stream = engine.stream
-    keys = [F.col(quoted(name)) for name in stream.partition_by]
+    if delay is None and rules.expire_after is not None:
+        message = "silent keys expire by the watermark, and there is none"
+        raise WexError("watermark", message, f"say withWatermark({stream.order_by[0]!r}, ...)")
+    fields, own = by_position(frame, engine)
+    keys = [F.col(own[name]) for name in stream.partition_by]
     rules = rules if keys else replace(rules, buckets=1)
     number = F.pmod(F.xxhash64(*keys), F.lit(rules.buckets)).cast("int") if keys else F.lit(0)
-    chosen = frame.select(number.alias(BUCKET), *(F.col(quoted(name)) for name, _ in stream.fields))
-    found = (
-        chosen.mapInArrow(_pack, PACKED)
-        .groupBy("bucket")
-        .transformWithStateInPandas(
-            statefulProcessor=Operator(engine.plan.to_bytes(), str(spec), rules, delay is not None),
-            outputStructType=FOUND,
-            outputMode="Append",
-            timeMode="None" if delay is None else "EventTime",
-        )
+    packed = fields.select("*", number.alias(BUCKET)).mapInArrow(_pack(list(own)), PACKED)
+    found = packed.groupBy(BUCKET).transformWithStateInPandas(
+        statefulProcessor=Operator(engine.plan.to_bytes(), str(spec), rules, delay is not None),
+        outputStructType=FOUND,
+        outputMode="Append",
+        timeMode="None" if delay is None else "EventTime",
     )
-    counted = found.observe(METRICS, *(F.sum(name).alias(name) for name in COUNTED))
-    names = result.schema.names
-    windows = counted.select("windows").mapInArrow(_unpack(names), spark_schema(result.schema))
-    if delay is None or any(each.until is not None for each in engine.plan.windows):
-        return windows
-    # Every window comes with its last event, so that its end keeps the watermark: whatever follows
-    # may use it as event time. With `until` a window is known only later, too late for that.
-    columns = [F.col(quoted(name)) for name in names]
-    end = names.index("window_end")
-    columns[end] = columns[end].alias("window_end", metadata={WATERMARK: delay})
-    return windows.select(*columns)
+    metrics = METRICS + "+".join(each.name for each in engine.plan.windows)
+    counted = found.observe(metrics, *(F.sum(name).alias(name) for name in COUNTED))
+    columns = spark_schema(result.schema)
+    if delay is not None and all(each.until is None for each in engine.plan.windows):
+        # Every window comes with its last event, so that its end keeps the watermark: whatever
+        # follows may use it as event time. With `until` a window is known later, too late for that.
+        columns["window_end"].metadata = {WATERMARK: delay}
+    return counted.select("windows").mapInArrow(_unpack(columns.names), columns)
 
 
 def check_version(version: str) -> None:
@@ -107,23 +104,29 @@ def _state_store(frame: DataFrame) -> None:
         raise WexError("state-store", message, f"spark.conf.set({PROVIDER!r}, {ROCKSDB!r})")
 
 
-def _pack(batches: Batches) -> Batches:
-    """Yield the rows of each bucket as bytes; the first bucket is called in every micro-batch."""
-    import numpy as np  # noqa: PLC0415  (on the worker)
+def _pack(names: list[str]) -> Callable[[Batches], Batches]:
+    """Return a function that yields the rows of each bucket as bytes, with their own names.
 
-    yield _packed([0], [None])
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        table = pa.Table.from_batches([batch])
-        numbers = table.column(BUCKET).to_numpy()
-        order = np.argsort(numbers, kind="stable")
-        ordered = table.drop_columns([BUCKET]).take(pa.array(order)).combine_chunks()
-        chosen, first = np.unique(numbers[order], return_index=True)
-        ends = np.append(first[1:], len(order))
-        slices = zip(first.tolist(), ends.tolist(), strict=True)
-        blobs = [to_ipc(ordered.slice(begin, end - begin)) for begin, end in slices]
-        yield _packed(chosen.tolist(), blobs)
+    The first bucket is called in every micro-batch.
+    """
+
+    def run(batches: Batches) -> Batches:
+        import numpy as np  # noqa: PLC0415  (on the worker)
+
+        yield _packed([0], [None])
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            *columns, numbers = batch.columns
+            order = np.argsort(numbers.to_numpy(), kind="stable")
+            table = pa.table(columns, names=names).take(pa.array(order))
+            chosen, first = np.unique(numbers.to_numpy()[order], return_index=True)
+            ends = np.append(first[1:], len(order))
+            slices = zip(first.tolist(), ends.tolist(), strict=True)
+            blobs = [to_ipc(table.slice(begin, end - begin)) for begin, end in slices]
+            yield _packed(chosen.tolist(), blobs)
+
+    return run
 
 
 def _packed(buckets: list[int], rows: Sequence[bytes | None]) -> pa.RecordBatch:
