@@ -11,8 +11,8 @@ HEAD = "stream s (k string, t timestamp, x real, y real) partition by k order by
 ONE = HEAD + "window w match "
 SAME = [
     (ONE + "[x > 0] [x > 0]*", ONE + "[x > 0]+"),
-    (HEAD + "let a = x > 0 window w match [a]{2} measure count() filter (a) as n",
-     ONE + "[x > 0] [x > 0] measure count() filter (x > 0) as n"),
+    (HEAD + "let a = x > 0 window w match [a]{2} measure count() filter [a] as n",
+     ONE + "[x > 0] [x > 0] measure count() filter [x > 0] as n"),
     (ONE + "[x > y] window v match [x > 0]", HEAD + "window v match [x > 0] window w match [x > y]"),
     (ONE + "[x > 0]+ within 5 minutes", ONE + "[x > 0] [x > 0]* within 5 minutes"),
 ]  # fmt: skip
