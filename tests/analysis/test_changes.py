@@ -14,7 +14,7 @@ SAME = [
     (HEAD + "let a = x > 0 window w match [a]{2} measure count() filter [a] as n",
      ONE + "[x > 0] [x > 0] measure count() filter [x > 0] as n"),
     (ONE + "[x > y] window v match [x > 0]", HEAD + "window v match [x > 0] window w match [x > y]"),
-    (ONE + "[x > 0]+ within 5 minutes", ONE + "[x > 0] [x > 0]* within 5 minutes"),
+    (ONE + "[x > 0]+ within 5 minutes", ONE + "[x > 0] [x > 0]* within 300 seconds keep all"),
 ]  # fmt: skip
 OTHER = {
     "the fields were": (ONE + "any", ONE.replace("y real", "y int") + "any"),

@@ -15,6 +15,7 @@ from wex.analysis.subject import subject_of
 from wex.analysis.witness import concrete, replayed, table_of
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
+from wex.windows.clauses import clauses_of
 from wex.windows.guards import guarded_fields
 
 if TYPE_CHECKING:
@@ -204,11 +205,12 @@ class _Pair:
         """Tell whether all clauses are the same: then the same windows stay the same."""
         if len(self._windows) == 1:
             return True  # none before the clauses is none behind them
-        rest = [
-            (each.within, each.keep, each.having, each.measures if each.having else ())
-            for each in self._windows
-        ]
-        return str(rest[0]) == str(rest[1])
+        rest = []
+        for each in self._windows:
+            clauses = clauses_of(each)
+            limits = clauses.within_events, clauses.within_time, clauses.keep
+            rest.append((*limits, str(each.having), str(each.measures) if each.having else ""))
+        return rest[0] == rest[1]
 
     @staticmethod
     def _follower(contexts: Contexts, subjects: Sequence[Subject], which: int) -> Follower:

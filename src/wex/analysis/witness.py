@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.analysis.question import promise_of
-from wex.engine.columns import conform, sort
+from wex.engine.columns import conform
 from wex.engine.reference.promise import check_promise
 from wex.engine.reference.streams import Stream, streams
 from wex.engine.reference.windows import Definition
+from wex.engine.sorting import sort
 from wex.errors import DataError
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
 from wex.theory.terms import (

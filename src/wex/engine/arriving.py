@@ -11,17 +11,9 @@ import pyarrow.compute as pc
 
 from wex.engine.arrays import spans
 from wex.engine.batch import Batch
-from wex.engine.columns import (
-    changes,
-    conform,
-    in_order,
-    in_stream_order,
-    no_null_order,
-    shown,
-    sort,
-    sort_keys,
-)
+from wex.engine.columns import conform, shown
 from wex.engine.data_errors import enum_error, null_error
+from wex.engine.sorting import changes, in_order, in_stream_order, no_null_order, sort, sort_keys
 from wex.engine.zones import check_zones
 from wex.errors import DataError
 

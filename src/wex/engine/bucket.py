@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arriving import Arriving
-from wex.engine.columns import no_null_order
 from wex.engine.ipc import from_ipc, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
+from wex.engine.sorting import no_null_order
 from wex.errors import DataError, StateError, WexError
 
 if TYPE_CHECKING:

@@ -75,8 +75,8 @@ def _find_in_batches(
 ) -> tuple[pa.Table, int]:
     import pyarrow as pa  # noqa: PLC0415
 
-    from wex.engine.columns import in_key_order  # noqa: PLC0415
     from wex.engine.processor import Processor  # noqa: PLC0415
+    from wex.engine.sorting import in_key_order  # noqa: PLC0415
 
     processor = Processor(spec)
     parts, read, windows = [], 0, 0

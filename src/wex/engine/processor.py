@@ -11,10 +11,11 @@ from wex.engine.arguments import with_arguments
 from wex.engine.arrays import no_rows
 from wex.engine.arriving import Arriving
 from wex.engine.batch import Batch
-from wex.engine.columns import arrow_type, sort_indices, sort_keys
+from wex.engine.columns import arrow_type
 from wex.engine.data_errors import arrow_errors
 from wex.engine.memory import Memory
 from wex.engine.running import Engine, engine_of
+from wex.engine.sorting import sort_indices, sort_keys
 from wex.engine.state import from_bytes, to_bytes
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.arriving import Arriving
-from wex.engine.columns import changes, in_order, shown, sort_keys
+from wex.engine.columns import shown
 from wex.engine.processor import ended
+from wex.engine.sorting import changes, in_order, sort_keys
 from wex.engine.state import joined
 from wex.errors import DataError
 

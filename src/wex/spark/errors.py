@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from wex.errors import DataError, StateError, WexError
+from wex.errors import DataError, LimitError, StateError, WexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def sent() -> Iterator[None]:
     except WexError as error:
         fields: dict[str, object] = {
             "code": error.code, "message": error.message, "hint": error.hint,
-            "state": isinstance(error, StateError),
+            "kind": type(error).__name__,
         }  # fmt: skip
         if isinstance(error, DataError):
             key = [
@@ -55,8 +55,12 @@ def recovered(error: BaseException) -> WexError | None:
             except ValueError:  # a line of the traceback that quotes the source
                 continue
             code, message, hint = (fields.pop(each) for each in ("code", "message", "hint"))
-            if fields.pop("state"):
+            kind = fields.pop("kind")
+            if kind == "StateError":
                 return StateError(code, message, hint)
+            if kind == "LimitError":
+                limit = code.removeprefix("limit-").replace("-", "_")
+                return LimitError(limit, message, hint)
             if "key" in fields:
                 return DataError(code, message, hint, **{**fields, "key": tuple(fields["key"])})
             return WexError(code, message, hint)

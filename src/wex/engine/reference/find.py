@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.engine.columns import Data, conform, sort
+from wex.engine.columns import Data, conform
 from wex.engine.reference.promise import check_promise
 from wex.engine.reference.results import Row, result_table
 from wex.engine.reference.streams import streams
 from wex.engine.reference.windows import Definition
+from wex.engine.sorting import sort
 from wex.engine.zones import check_zones
 from wex.spec import meaning
 from wex.windows.assumptions import compile_promise
