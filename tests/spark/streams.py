@@ -25,7 +25,7 @@ from wex.examples import market
 from wex.spark import windows
 from wex.spark.endless import counts_in
 from wex.spark.session import ROCKSDB
-from wex.spark.streaming import PROVIDER
+from wex.spark.streaming import PROVIDER, check_version
 
 MODIFIED = 1_767_225_600  # seconds: the time of the first file
 CLAUSES = wex.parse("""
@@ -375,6 +375,7 @@ def refusals(spark: SparkSession, work: Path) -> None:
         text + "[price * price[-1] > price[-2] * price[-1]]* [price / price[-1] < 0]"
     )
     assert "not proved" in str(wrong(lambda: frame.transform(windows(unproved)), "unbounded"))
+    assert "4.1" in str(wrong(lambda: check_version("4.0.2"), "spark-version"))
     spark.conf.set(
         PROVIDER, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
     )
