@@ -97,6 +97,8 @@ def test_messages(tmp_path: Path) -> None:
     rises = [at for at in range(2, 38) if values[at] > values[at - 2]]
     assert written(tmp_path / "out") == len(rises)
     assert b"38 events of 2 streams, 0 late, 2 waiting" in done.stderr
+    again = run(*args)
+    assert again.stderr.startswith(b"nothing new, in "), again.stderr
 
 
 def test_wrong_data(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def run_endless(
         return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
     finally:
         spark.stop()
-    click.echo(("\n" if live else "") + f"{_shown(total)}, in {job.target}", err=True)
+    said = _shown(total) if any(total.values()) else "nothing new"
+    click.echo(("\n" if live else "") + f"{said}, in {job.target}", err=True)
     if asked:
         click.echo("stopped; start it again with the same --checkpoint to go on", err=True)
     return INTERRUPTED if asked else FINE

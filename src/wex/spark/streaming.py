@@ -49,7 +49,8 @@ def streaming_windows(spec: tree.Spec, engine: Engine, frame: DataFrame, rules: 
     stream = engine.stream
     if delay is None and rules.expire_after is not None:
         message = "silent keys expire by the watermark, and there is none"
-        raise WexError("watermark", message, f"say withWatermark({stream.order_by[0]!r}, ...)")
+        hint = f"say withWatermark({stream.order_by[0]!r}, ...), or --watermark to `wex run`"
+        raise WexError("watermark", message, hint)
     fields, own = by_position(frame, engine)
     keys = [F.col(own[name]) for name in stream.partition_by]
     rules = rules if keys else replace(rules, buckets=1)
