@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from wex.engine.running import engine_of
 from wex.errors import WexError
 from wex.spark.batch import windows, with_order
-from wex.spark.jobs import WITHOUT_SCHEMA, explained, format_of
+from wex.spark.jobs import WITHOUT_SCHEMA, as_declared, explained, format_of
 from wex.spark.naming import quoted
 from wex.spark.schemas import declared_schema
 from wex.spark.stateful import COUNTED
@@ -99,16 +99,12 @@ def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | No
 
 
 def _texts(spark: SparkSession, reader: DataStreamReader, engine: Engine, job: Job) -> DataFrame:
-    """Return the columns of CSV files by their names, with others beside them: as texts, then as declared."""
-    declared = declared_schema(engine).fields
+    """Return the columns of CSV files, of the header that the first one has."""
     plain = spark.read.format("csv").option("header", "true").options(**job.options)
-    names = plain.load(job.source).columns or [field.name for field in declared]
+    names = plain.load(job.source).columns or [name for name, _ in engine.stream.fields]
     schema = StructType([StructField(name, StringType()) for name in names])
     strict = reader.option("header", "true").option("enforceSchema", "false").schema(schema)
-    there = [field for field in declared if field.name in names]
-    return strict.load(job.source).select(
-        *(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there)
-    )
+    return as_declared(strict.load(job.source), engine)
 
 
 def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:

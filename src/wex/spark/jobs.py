@@ -90,9 +90,12 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
         reader = reader.schema(declared_schema(engine)).option("mode", "FAILFAST")
     if source_format != "csv":
         return reader.options(**job.options).load(job.source)
-    # Columns by their names, in any order, with others beside them: as texts, then as declared.
     strict = reader.option("header", "true").option("enforceSchema", "false")
-    texts = strict.options(**job.options).load(job.source)
+    return as_declared(strict.options(**job.options).load(job.source), engine)
+
+
+def as_declared(texts: DataFrame, engine: Engine) -> DataFrame:
+    """Return columns of texts with the types of the stream line: in any order, others are left out."""
     there = [each for each in declared_schema(engine).fields if each.name in texts.columns]
     return texts.select(
         *(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there)
