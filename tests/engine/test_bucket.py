@@ -5,13 +5,18 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
+from tests.engine.compare import assert_same
+from tests.engine.test_engine import in_stream_order, pair_specs, some_events
+from tests.strategies import streams
 from wex.engine.bucket import Bucket, Rules
 from wex.engine.running import engine_of
+from wex.theory.evaluate import Event
 
 SPEC = wex.parse("""
   stream s (k string, t timestamp, x int) partition by k order by t
@@ -108,6 +113,34 @@ def test_without_a_watermark_late_rows_drop(batches: list[list[tuple[str, int, i
         if fine:
             expected.append(processor.feed(table(fine)))
     assert spans(found) == spans(expected)
+
+
+@given(pair_specs, some_events, st.data())
+def test_any_spec_in_any_batches(spec: wex.Spec, events: list[Event], data: st.DataObject) -> None:
+    """What comes in any order, waits, runs as the watermark steps and expires is what `find` finds."""
+    whole = streams.table(events)
+    try:
+        expected = wex.find(spec, whole)
+    except wex.DataError:
+        return
+    engine, rules = engine_of(spec), Rules(expire_after=2**60)
+    rows = data.draw(st.permutations(range(whole.num_rows)), label="order")
+    bucket, found = Bucket.of(engine, rules), []
+    while rows:
+        count = data.draw(st.integers(1, len(rows)), label="rows")
+        found.append(bucket.arrive(whole.take(pa.array(rows[:count])), 0))
+        rows = rows[count:]
+        bucket = Bucket.of(engine, rules, bucket.saved())
+    times = pc.cast(whole["ts"], pa.int64()).to_pylist()
+    steps = data.draw(st.lists(st.sampled_from(times)) if times else st.just([]), label="steps")
+    for at in (*sorted(at for at in steps if at > 0), 2**62):
+        found.append(bucket.advance(at))
+        bucket = Bucket.of(engine, rules, bucket.saved())
+    parts = [each for each in found if each.num_rows]
+    assert bool(parts) == bool(expected.num_rows)
+    if parts:
+        ours = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
+        assert_same(in_stream_order(ours.cast(expected.schema)), in_stream_order(expected))
 
 
 @given(st.sampled_from(OLD), st.lists(events, min_size=1, max_size=40), st.sets(st.integers(0, 99)))
