@@ -165,5 +165,5 @@ class _FreeSpace(Space):
 def free_contexts(subjects: Sequence[Subject]) -> Contexts:
     """Return the contexts of windows if any event could follow any other: more than there are."""
     question = Question({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
-    space = _FreeSpace([len(each.classes) for each in subjects])
+    space = _FreeSpace([len(each.masks) for each in subjects])
     return Contexts(space, question, subjects, [], moments=False)

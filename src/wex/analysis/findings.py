@@ -85,8 +85,8 @@ def of_window(analysis: Analysis) -> Iterator[str]:
 def _unreached(analysis: Analysis, planned: Starts) -> Iterator[str]:
     subject = planned.subject
     read = {edge.classes[0] for row in analysis.contexts.edges for edge in row}
-    if missing := len(subject.classes) - len(read - {-1}):
-        yield f"{missing} of {len(subject.classes)} kinds of events of `{subject.name}` never come"
+    if missing := len(subject.masks) - len(read - {-1}):
+        yield f"{missing} of {len(subject.masks)} kinds of events of `{subject.name}` never come"
     reached = {state for _, state in planned.graph}
     possible = _reachable(subject)
     if missing := len(possible - reached):
@@ -98,7 +98,7 @@ def _reachable(subject: Subject) -> set[int]:
     pending = [
         subject.window[entry][cls]
         for entry in set(subject.starts) - {DEAD}
-        for cls in range(len(subject.classes))
+        for cls in range(len(subject.masks))
     ]
     found: set[int] = set()
     while pending:

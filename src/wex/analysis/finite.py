@@ -14,9 +14,10 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.space import SILENT, Space, Step, quotient
 from wex.spec.types import BOOL, Type
 from wex.theory import terms
+from wex.theory.combinations import TooManyRowsError, combinations
 from wex.theory.evaluate import EXACT, holds
 from wex.theory.projection import constants_of, readable_event
-from wex.theory.solver import UndecidedError, assignments
+from wex.theory.solver import UndecidedError
 from wex.theory.terms import Always, Atom, Comparison, Constant, Field, Guard, IsFirst, Truth, atoms
 
 if TYPE_CHECKING:
@@ -318,9 +319,7 @@ def _kinds(
     marks: list[Guard] = [*unary, *(_is(name, value, fields[name]) for name, value in names)]
     found = []
     try:
-        for count, row in enumerate(assignments(marks, 0, floating=False)):
-            if count > 8 * MOST_KINDS:
-                return None
+        for row in combinations(marks, 0, floating=False, most=8 * MOST_KINDS, exactly=True):
             chosen = {
                 name: value
                 for (name, value), true in zip(names, row[len(unary) :], strict=True)
@@ -330,7 +329,7 @@ def _kinds(
                 found.append(Kind(tuple(chosen[name] for name in listed), row[: len(unary)]))
             if len(found) > MOST_KINDS:
                 return None
-    except UndecidedError:
+    except (TooManyRowsError, UndecidedError):
         return None
     return sorted(found, key=repr)
 

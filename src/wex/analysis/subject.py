@@ -7,6 +7,7 @@ first window, `within N events` and a `having` about the count of events count t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.analysis.tables import DEAD, Lengths, Tables, counting, lengths_of_having, spent
@@ -34,7 +35,6 @@ class Subject:
     name: str
     first: int
     lookback: int
-    classes: tuple[Guard, ...]
     masks: tuple[int, ...]  # the letters of each class
     compiled: CompiledWindow
     prefix: tuple[tuple[int, ...], ...]
@@ -44,6 +44,11 @@ class Subject:
     until: tuple[bool, ...] | None
     clauses: Clauses
     counted: bool
+
+    @cached_property
+    def classes(self) -> tuple[Guard, ...]:
+        """Return a guard for each class of grams."""
+        return tuple(guard_of(self.compiled.letters, mask) for mask in self.masks)
 
     @property
     def in_order(self) -> bool:
@@ -72,10 +77,9 @@ def subject_of(meaning: Meaning, at: int, *, planned: bool = False, plain: bool 
     by_letter, own = common_classes(
         form.prefix.classes.tolist(), form.window.classes.tolist(), follows
     )
-    masks = [
-        sum(1 << letter for letter, cls in enumerate(by_letter) if cls == number)
-        for number in range(len(own))
-    ]
+    masks = [0] * len(own)
+    for letter, cls in enumerate(by_letter):
+        masks[cls] |= 1 << letter
     until = tuple(bool(flag) for _, _, flag in own) if window.until else None
     clauses = clauses_of(window)
     if plain:
@@ -101,7 +105,6 @@ def subject_of(meaning: Meaning, at: int, *, planned: bool = False, plain: bool 
         name=window.name.text,
         first=0 if window.pad else compiled.lookback,
         lookback=compiled.lookback,
-        classes=tuple(guard_of(compiled.letters, mask) for mask in masks),
         masks=tuple(masks),
         compiled=compiled,
         prefix=tuple(tuple(int(row[cls]) for cls, _, _ in own) for row in form.prefix.table),

@@ -210,11 +210,18 @@ class Running:
             pane, slot, streams, positions = (
                 each[left] for each in (pane, slot, streams, positions)
             )
+        clocks = self._clocks(pane, streams)
+        if len(self.clock):
+            # Kernels look for starts that are too old only where they act; here all of them go.
+            left = self._in_time(clocks, streams)
+            pane, slot, streams, positions, clocks = (
+                each[left] for each in (pane, slot, streams, positions, clocks)
+            )
         sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         columns = {
             "position": pa.array(positions),
             "slot": pa.array(slot),
-            "clock": pa.array(self._clocks(pane, streams)),
+            "clock": pa.array(clocks),
         }
         if self.engine.stream.order_by:
             column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
@@ -228,6 +235,14 @@ class Running:
             columns |= self.measured.keep(Ranges(pane, high))
         numbers = {"state": self.ran.state, "last": self.last_end, "count": sizes}
         return pa.table(columns), numbers
+
+    def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
+        """Tell of which starts a window may still end with the last event, by `within`."""
+        limit = self.window.machine.clauses.limit
+        now = self.clock[self.batch.end - 1][streams]
+        # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
+        found: Bools = now.view(np.uint64) - clocks.view(np.uint64) <= np.uint64(limit)
+        return found
 
     def _clocks(self, panes: Ints, streams: Ints) -> Ints:
         if not len(self.clock):

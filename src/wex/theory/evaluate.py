@@ -28,6 +28,7 @@ from wex.theory.terms import (
     Term,
     Truth,
     fields,
+    rounded,
 )
 
 if TYPE_CHECKING:
@@ -125,14 +126,6 @@ _BASIC: dict[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
 }
-
-
-def rounded(value: Fraction) -> float:
-    """Return the nearest float; beyond the largest one that is infinity."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _divide(left: float, right: float) -> float:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING
 
 from wex import limits
+from wex.theory.combinations import TooManyRowsError, combinations
 from wex.theory.terms import Always, And, Guard, Not, Or
 
 if TYPE_CHECKING:
@@ -46,8 +46,13 @@ class Letters:
         """Return the set of letters of which one of the guards is true."""
         if isinstance(guard, Always):
             return self.everything if guard.value else 0
-        at = self.guards.index(guard)
-        return sum(1 << letter for letter, row in enumerate(self.rows) if row[at])
+        return self.true_of[self.guards.index(guard)]
+
+    @cached_property
+    def true_of(self) -> list[int]:
+        """Return for each guard the set of letters of which it is true."""
+        columns = zip(*reversed(self.rows), strict=True)
+        return [int("".join("1" if true else "0" for true in each), 2) for each in columns]
 
 
 Literal = tuple[int, bool]  # a guard, by number, and whether it holds
@@ -59,7 +64,7 @@ def cover(letters: Letters, chosen: int) -> list[list[Literal]]:
     Combinations of guards that no gram has are left to chance, which makes them shorter.
     """
     everything = letters.everything
-    true_of = [letters.where(guard) for guard in letters.guards]
+    true_of = letters.true_of
 
     def holds_of(literals: Sequence[Literal]) -> int:
         found = everything
@@ -116,25 +121,14 @@ def letters_of(guards: Iterable[Guard], lookback: int, *, pad: bool = False) -> 
     """
     distinct = tuple(dict.fromkeys(each for each in guards if not isinstance(each, Always)))
     rows: set[tuple[bool, ...]] = set()
+    most = limits.current().letters
     for missing in range(lookback + 1 if pad else 1):
-        rows.update(_possible(distinct, lookback, missing))
-        limits.require("letters", len(rows), "the combinations of predicates in one window")
+        try:
+            rows.update(combinations(distinct, lookback, missing=missing, floating=True, most=most))
+        except TooManyRowsError:
+            limits.require("letters", most + 1, _WHAT)
+        limits.require("letters", len(rows), _WHAT)
     return Letters(distinct, tuple(sorted(rows)))
 
 
-def _possible(guards: tuple[Guard, ...], lookback: int, missing: int) -> set[tuple[bool, ...]]:
-    from wex.theory.solver import UndecidedError, assignments  # noqa: PLC0415  (loads z3)
-
-    if not guards:
-        return {()}
-    most = limits.current().letters
-    found: set[tuple[bool, ...]] = set()
-    try:
-        for row in assignments(guards, lookback, missing=missing, floating=True):
-            found.add(row)
-            if len(found) > most:
-                break
-    except UndecidedError:
-        limits.require("letters", 2 ** len(guards), "the combinations of predicates in one window")
-        return set(product((False, True), repeat=len(guards)))
-    return found
+_WHAT = "the combinations of predicates in one window"

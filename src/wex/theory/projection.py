@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
-from wex.theory.solver import MILLISECONDS, Translation, UndecidedError, value_in
+from wex.theory.solver import MILLISECONDS, RESOURCES, Translation, UndecidedError, value_in
 from wex.theory.terms import Atom, Comparison, Constant, Field, Guard, atoms, fields
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Prover:
 
     def __init__(self) -> None:
         self.solver = z3.SimpleSolver()
-        self.solver.set("timeout", MILLISECONDS)
+        self.solver.set("rlimit", RESOURCES)
         self._known: dict[tuple[int, ...], tuple[bool, object]] = {}
 
     def satisfiable(self, *formulas: Formula) -> bool:
@@ -181,7 +181,7 @@ class Prover:
     def least(value: Formula, *formulas: Formula) -> int | None:
         """Return the least whole value under formulas; None if there is none, or it is unknown."""
         optimize = z3.Optimize()
-        optimize.set("timeout", MILLISECONDS)
+        optimize.set("rlimit", RESOURCES)
         optimize.add(*formulas)
         handle = optimize.minimize(value)
         if optimize.check() != z3.sat:
@@ -192,7 +192,7 @@ class Prover:
     @staticmethod
     def _check(*formulas: Formula) -> z3.CheckSatResult:
         solver = z3.Solver()
-        solver.set("timeout", MILLISECONDS)
+        solver.set("rlimit", RESOURCES)
         solver.add(*formulas)
         return solver.check()
 
@@ -233,7 +233,7 @@ class Searching:
         self.codes = codes
         self.tick = tick  # microseconds between events, where there is a choice
         self.solver = z3.Solver()
-        self.solver.set("timeout", MILLISECONDS)
+        self.solver.set("rlimit", RESOURCES)
         self.places: dict[tuple[int, str], tuple[Field, z3.ExprRef]] = {}
 
     def symbols(self, lookback: int, level: int, number: Callable[[int], int]) -> Symbols:
@@ -335,7 +335,7 @@ def contradiction(
     A part is the number of a step and of one of its guards; there are none if all can hold.
     """
     solver = z3.Solver()
-    solver.set("timeout", MILLISECONDS)
+    solver.set("rlimit", RESOURCES)
     solver.set("core.minimize", True)
     codes: dict[str, int] = {}
     for at, guards in enumerate(steps):

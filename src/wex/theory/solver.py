@@ -7,14 +7,13 @@ such an atom may be true or false whatever the others are.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING
 
 import z3
 
-from wex.theory.evaluate import EXACT, Event, Gram, Value, holds, rounded
+from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
 from wex.theory.terms import (
     Absolute,
     Always,
@@ -33,8 +32,8 @@ from wex.theory.terms import (
     Truth,
     atoms,
     fields,
-    linear,
-    rounds,
+    is_open,
+    rounded,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +41,10 @@ if TYPE_CHECKING:
 
     from wex.spec.types import Type
 
-MILLISECONDS = 5_000  # for one question; z3 answers "unknown" after that
+# For one question, as z3 counts its work: some two seconds, whatever else the machine does. It
+# answers "unknown" after that.
+RESOURCES = 10_000_000
+MILLISECONDS = 5_000  # where z3 takes nothing but a time
 
 
 class UndecidedError(Exception):
@@ -91,12 +93,7 @@ class Translation:
 
     def is_open(self, atom: Atom) -> bool:
         """Tell whether an atom is true or false independently of the others."""
-        if not isinstance(atom, Comparison):
-            return False
-        sides = (atom.left, atom.right)
-        if self.floating and any(rounds(side) or _infinite(side) for side in sides):
-            return True
-        return not all(map(linear, sides))
+        return is_open(atom, floating=self.floating)
 
     def _atom(self, atom: Atom) -> z3.BoolRef:
         if isinstance(atom, IsFirst):
@@ -189,18 +186,26 @@ def assignments(
     """
     translation = Translation(missing=missing, lookback=lookback, floating=floating)
     marks = [z3.Bool(f"guard{at}") for at in range(len(guards))]
-    solver = z3.Solver()
-    solver.set("timeout", MILLISECONDS)
+    literals = [(z3.Not(mark), mark) for mark in marks]
+    solver = z3.SimpleSolver()
+    solver.set("rlimit", RESOURCES)
     for mark, guard in zip(marks, guards, strict=True):
         solver.add(mark == translation.guard(guard))
     solver.add(translation.domains)
-    while (answer := solver.check()) == z3.sat:
+    # Each model is a row; what differs from it at one place first is asked for with what is before.
+    pending: list[tuple[bool, ...]] = [()]
+    while pending:
+        known = pending.pop()
+        answer = solver.check([literals[at][value] for at, value in enumerate(known)])
+        if answer == z3.unknown:
+            raise UndecidedError(solver.reason_unknown())
+        if answer == z3.unsat:
+            continue
         model = solver.model()
-        found = [z3.is_true(model.eval(mark, model_completion=True)) for mark in marks]
-        yield tuple(found)
-        solver.add(z3.Or([mark != value for mark, value in zip(marks, found, strict=True)]))
-    if answer == z3.unknown:
-        raise UndecidedError(solver.reason_unknown())
+        rest = (z3.is_true(model.eval(mark, model_completion=True)) for mark in marks[len(known) :])
+        row = (*known, *rest)
+        yield row
+        pending += [(*row[:at], not row[at]) for at in range(len(known), len(row))]
 
 
 def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gram | None:
@@ -210,7 +215,7 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
     """
     translation = Translation(lookback=lookback)
     solver = z3.Solver()
-    solver.set("timeout", MILLISECONDS)
+    solver.set("rlimit", RESOURCES)
     solver.add(translation.guard(guard))
     solver.add(translation.domains)
     if any(translation.is_open(atom) for atom in atoms(guard)):
@@ -229,21 +234,12 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
 
 def satisfiable(guard: Guard, lookback: int, *, missing: int = 0, floating: bool = False) -> bool:
     """Tell whether a guard can hold at all; what z3 cannot decide counts as possible."""
-    found = assignments([guard], lookback, missing=missing, floating=floating)
-    try:
-        return any(next(iter(row)) for row in found)
-    except UndecidedError:
-        return True
-
-
-def _infinite(term: Term) -> bool:
-    """Tell whether a value has a constant that is infinite as a float."""
-    match term:
-        case Constant(Fraction() as value):
-            return math.isinf(rounded(value))
-        case Negative(value) | Absolute(value):
-            return _infinite(value)
-    return False
+    translation = Translation(missing=missing, lookback=lookback, floating=floating)
+    solver = z3.Solver()
+    solver.set("rlimit", RESOURCES)
+    solver.add(translation.guard(guard))
+    solver.add(translation.domains)
+    return bool(solver.check() != z3.unsat)
 
 
 def _real(term: z3.ExprRef) -> z3.ExprRef:

@@ -6,13 +6,14 @@ reals, texts and booleans. Constants are exact; constant subterms are computed, 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from wex.spec.types import Type
 
@@ -237,6 +238,37 @@ def linear(term: Term) -> bool:
         case Negative(value) | Absolute(value):
             return linear(value)
     return True
+
+
+def is_open(atom: Atom, *, floating: bool) -> bool:
+    """Tell whether an atom is true or false independently of the others, as far as is decided.
+
+    With `floating`, arithmetic that rounds is left open, too.
+    """
+    if not isinstance(atom, Comparison):
+        return False
+    sides = (atom.left, atom.right)
+    if floating and any(rounds(side) or _infinite(side) for side in sides):
+        return True
+    return not all(map(linear, sides))
+
+
+def _infinite(term: Term) -> bool:
+    """Tell whether a value has a constant that is infinite as a float."""
+    match term:
+        case Constant(Fraction() as value):
+            return math.isinf(rounded(value))
+        case Negative(value) | Absolute(value):
+            return _infinite(value)
+    return False
+
+
+def rounded(value: Fraction) -> float:
+    """Return the nearest float; beyond the largest one that is infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def divides(node: Guard | Term) -> bool:

@@ -6,7 +6,8 @@ smaller form
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
@@ -36,6 +37,23 @@ class CompiledWindow:
 def compile_window(meaning: Meaning, at: int, *, as_written: bool = False) -> CompiledWindow:
     """Return the window number `at` of a spec, compiled; `as_written`: not made smaller."""
     window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
+    return _compiled(_Request(meaning.expanded.stream, window, lookback, as_written, meaning))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """All that a compiled window depends on; the meaning has it, and adds nothing."""
+
+    stream: tree.Stream
+    window: tree.Window
+    lookback: int
+    as_written: bool
+    meaning: Meaning = field(compare=False)
+
+
+@lru_cache(maxsize=32)  # a spec is compiled to be analysed, and again to be run
+def _compiled(request: _Request) -> CompiledWindow:
+    meaning, window, lookback = request.meaning, request.window, request.lookback
     reading = Reading(deciding_parts(window), meaning.fields, lookback, pad=window.pad)
     until = reading.where(window.until.predicate) if window.until else None
     letters = reading.letters
@@ -47,6 +65,6 @@ def compile_window(meaning: Meaning, at: int, *, as_written: bool = False) -> Co
             for pair in window.pairs
         ]
         form = normal_form(reading.workshop, pairs)
-    if not as_written:
+    if not request.as_written:
         letters, form, until = smaller(meaning, letters, form, until, lookback, pad=window.pad)
     return CompiledWindow(window, lookback, letters, form, until)

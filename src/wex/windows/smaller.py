@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex import limits
 from wex.theory import terms
+from wex.theory.combinations import TooManyRowsError, combinations
 from wex.theory.letters import Letters
 from wex.theory.terms import Absolute, Always, Arithmetic, Comparison, Guard, Negative, Term
 from wex.windows.normal import NormalForm, restricted
@@ -60,21 +62,18 @@ def _possible(meaning: Meaning, letters: Letters, lookback: int, *, pad: bool) -
     order = sorting(meaning, relevant).guard
     if isinstance(order, Always) or not lookback:
         return list(range(len(letters)))
-    from wex.theory.solver import satisfiable  # noqa: PLC0415  (loads z3)
-
-    def possible(row: Row) -> bool:
-        literals = tuple(
-            guard if true else terms.Not(guard)
-            for guard, true in zip(letters.guards, row, strict=True)
-        )
+    most = 2 * limits.current().letters
+    rows: set[Row] = set()
+    try:
         for missing in range(lookback + 1 if pad else 1):
+            found = combinations(
+                (*letters.guards, order), lookback, missing=missing, floating=True, most=most
+            )
             # The first event of a stream has none before it that it could be compared with.
-            held = literals if missing == lookback else (*literals, order)
-            if satisfiable(terms.And(held), lookback, missing=missing, floating=True):
-                return True
-        return False
-
-    return [letter for letter, row in enumerate(letters.rows) if possible(row)]
+            rows.update(row[:-1] for row in found if row[-1] or missing == lookback)
+    except TooManyRowsError:
+        return list(range(len(letters)))
+    return [letter for letter, row in enumerate(letters.rows) if row in rows]
 
 
 def _needed(
@@ -82,18 +81,21 @@ def _needed(
 ) -> list[int]:
     """Return guards that tell apart what has to be; a fault that one may raise is not lost."""
     chosen = list(range(len(letters.guards)))
+    rows = {
+        letter: sum(true << at for at, true in enumerate(letters.rows[letter])) for letter in kept
+    }
     for at in reversed(range(len(letters.guards))):
         others = [each for each in chosen if each != at]
         faults = {term for each in others for term in _computed(letters.guards[each])}
         if not faults.issuperset(_computed(letters.guards[at])):
             continue
-        seen: dict[Row, tuple[int, int, int]] = {}
+        seen: dict[int, tuple[int, int, int]] = {}
+        without = {letter: row & ~(1 << at) for letter, row in rows.items()}
         if all(
-            seen.setdefault(tuple(letters.rows[letter][each] for each in others), behaviour[letter])
-            == behaviour[letter]
-            for letter in kept
+            seen.setdefault(row, behaviour[letter]) == behaviour[letter]
+            for letter, row in without.items()
         ):
-            chosen = others
+            chosen, rows = others, without
     return chosen
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from wex.engine.natural import guarded, natural, own_aggregate, plain_value
 from wex.spec.own import OWN
 from wex.spec.types import DURATION, INT, REAL, Type
-from wex.theory.evaluate import FLOATING, ArithmeticFault, rounded, truth, value_of
-from wex.theory.terms import Guard, Term
+from wex.theory.evaluate import FLOATING, ArithmeticFault, truth, value_of
+from wex.theory.terms import Guard, Term, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
