@@ -96,14 +96,12 @@ def check(spec: tree.Spec) -> Report:
 def _window(meaning: Meaning, at: int) -> WindowReport:
     began = time.monotonic()
     analysis = Analysis(meaning, at, Budget())
-    space = analysis.contexts.space
     return WindowReport(
         analysis.subject.name,
         analysis.open,
         analysis.held,
         analysis.overlap,
         tuple(findings.of_window(analysis)),
-        len(space.edges),
-        space.way,
+        *analysis.regions,
         time.monotonic() - began,
     )

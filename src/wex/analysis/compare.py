@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Node = tuple[int, Side, Side]
 Pair = tuple[int, int]
+SECONDS = 5.0  # of work, twice: for the regions, and for the difference
 SHOWN: Node = (-1, Side(), Side())  # behind an event that has shown a difference
 
 
@@ -153,7 +154,7 @@ class _Pair:
         faithful = all(each.faithful for each in subjects)
         if not faithful:
             subjects = self._subjects(plain=True)
-        contexts = contexts_of(self.meanings, subjects, Budget())
+        contexts = contexts_of(self.meanings, subjects, Budget(seconds=SECONDS))
         numbers = iter(range(len(subjects)))
         followers = [
             None if place is None else self._follower(contexts, subjects, next(numbers))
@@ -168,7 +169,8 @@ class _Pair:
         found = concrete(contexts, path)
         shown = None if found is None else self._replayed(found[0])
         if found is None or shown is None:
-            reason = f"`{self.name}` may differ, but no stream was found that shows it"
+            may = "differ" if len(self._windows) == 2 else "have windows"
+            reason = f"`{self.name}` may {may}, but no stream was found that shows it"
             return Comparison(None, reason)
         b, e, inside = shown
         whose = "only the first has" if inside else "only the second has"
@@ -250,7 +252,8 @@ class _Pair:
         def is_goal(node: Node) -> bool:
             return node == SHOWN or differs(node, None)
 
-        found = shortest([((0, Side(), Side()), [])], successors, is_goal, Budget().vectors * 10)
+        contexts.budget.renew()
+        found = shortest([((0, Side(), Side()), [])], successors, is_goal, contexts.budget.check)
         return None if found is None else found[1]
 
     def _replayed(self, events: list[Event]) -> tuple[int, int, bool] | None:

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.analysis.finite import finite_space
-from wex.analysis.graphs import TooManyError
+from wex.analysis.graphs import OFTEN, TooManyError
 from wex.analysis.question import Question, promise_classes, promise_of, question_of
 from wex.analysis.space import SILENT, Space
 from wex.analysis.symbolic import symbolic_space
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
     from wex.windows.assumptions import Promise
+
+MOST_CLASSES = 256  # of a window's events: with more, no relation between events is looked at
 
 State = tuple[int, tuple[int, ...], tuple[int, ...]]
 
@@ -49,10 +51,12 @@ class Contexts:
         question: Question,
         subjects: Sequence[Subject],
         promises: Sequence[Promise],
+        budget: Budget,
         *,
         moments: bool,
     ) -> None:
         self.space = space
+        self.budget = budget
         self.question = question
         self.subjects = subjects
         self.promises = promises
@@ -65,7 +69,9 @@ class Contexts:
         self.states = [initial]
         self.edges: list[list[Edge]] = []
         self.parent: list[tuple[int, Edge] | None] = [None]
-        for state in self.states:
+        for looked, state in enumerate(self.states):
+            if looked % OFTEN == 0:
+                budget.check()
             row = []
             for step in space.edges[state[0]]:
                 after = self._after(state, step)
@@ -123,24 +129,30 @@ def contexts_of(
     moments: bool = False,
 ) -> Contexts:
     """Return the contexts of some windows, under the assumptions of all the specs."""
-    found = [promise_of(each) for each in meanings]
+    # Specs that assume the same, as one that is compared with nothing, are asked once.
+    distinct = {each.expanded.assumes: each for each in meanings}
+    found = [promise_of(each) for each in distinct.values()]
     promises = [each for each in found if each is not None]
     if any(not each.live[0] for each in promises):
         promises = [each for each in promises if each.live[0]]
         impossible = True
     else:
         impossible = False
-    question = question_of(meanings[0], subjects, promises, moments=moments)
     budget.renew()
+    if max((len(each.masks) for each in subjects), default=0) > MOST_CLASSES:
+        return free_contexts(subjects, budget)
+    question = question_of(meanings[0], subjects, promises, moments=moments)
     try:
         space: Space = finite_space(question, budget) or symbolic_space(question, budget)
     except TooManyError:  # too many predicates at once: then anything may follow anything
-        return free_contexts(subjects)
+        budget.renew()
+        return free_contexts(subjects, budget)
     if impossible:
         space.edges[0] = []
     if moments:
         space.tick = 1
-    return Contexts(space, question, subjects, promises, moments=moments)
+    budget.renew()
+    return Contexts(space, question, subjects, promises, budget, moments=moments)
 
 
 class _FreeSpace(Space):
@@ -162,8 +174,8 @@ class _FreeSpace(Space):
         return None
 
 
-def free_contexts(subjects: Sequence[Subject]) -> Contexts:
+def free_contexts(subjects: Sequence[Subject], budget: Budget) -> Contexts:
     """Return the contexts of windows if any event could follow any other: more than there are."""
     question = Question({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
     space = _FreeSpace([len(each.masks) for each in subjects])
-    return Contexts(space, question, subjects, [], moments=False)
+    return Contexts(space, question, subjects, [], budget, moments=False)

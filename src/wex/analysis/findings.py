@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wex.analysis.describe import named_guards
-from wex.analysis.graphs import shortest
+from wex.analysis.graphs import TooManyError, shortest
 from wex.analysis.question import promise_of
 from wex.analysis.starts import Starts
 from wex.analysis.subject import subject_of
@@ -54,12 +55,19 @@ def _excludes_nothing(promise: Promise) -> bool:
 
 
 def of_window(analysis: Analysis) -> Iterator[str]:
-    """Yield what is odd about a window."""
+    """Yield what is odd about a window, as far as the budget goes."""
+    analysis.budget.renew()
+    with suppress(TooManyError):
+        yield from _of_window(analysis)
+
+
+def _of_window(analysis: Analysis) -> Iterator[str]:
     meaning, subject = analysis.meaning, analysis.subject
     name = subject.name
     for guard, predicate in named_guards(meaning, subject.compiled).items():
         if isinstance(guard, Always):
             continue
+        analysis.budget.check()
         order = sorting(meaning, {field.name for field in terms.fields(guard)}).guard
         if not satisfiable(terms.And((guard, order)), max(1, subject.lookback)):
             yield f"`{predicate}` can never hold"
@@ -77,7 +85,8 @@ def of_window(analysis: Analysis) -> Iterator[str]:
             or (edge.to, analysis.starts.born(edge)) not in analysis.starts.alive
         )
     }
-    if hopeless:
+    # Where regions are not exact, an edge may be one that no stream takes.
+    if hopeless and analysis.contexts.space.exact:
         yield f"some starts of `{name}` can never end in a window, and are held all the same"
     yield from _unreached(analysis, planned)
 

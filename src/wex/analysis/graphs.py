@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 Node = TypeVar("Node", bound="Hashable")
 Label = TypeVar("Label")
+OFTEN = 64  # nodes between two looks at the budget
 
 
 def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
@@ -86,12 +88,12 @@ def shortest(
     start: Iterable[tuple[Node, list[Label]]],
     successors: Callable[[Node], Iterable[tuple[Label, Node]]],
     is_goal: Callable[[Node], bool],
-    most: int | None = None,
+    check: Callable[[], None] | None = None,
 ) -> tuple[Node, list[Label]] | None:
     """Return the nearest goal and the labels on a shortest way to it, or None.
 
-    Every start comes with the labels that lead to it. `most` nodes are looked at, if it is given;
-    then TooManyError is raised.
+    Every start comes with the labels that lead to it. `check` is called now and then, and may raise
+    TooManyError.
     """
     came: dict[Node, tuple[Node | None, list[Label]]] = {}
     queue: deque[Node] = deque()
@@ -99,7 +101,11 @@ def shortest(
         if node not in came:
             came[node] = (None, labels)
             queue.append(node)
-    while queue:
+    for looked in count():
+        if not queue:
+            break
+        if check is not None and looked % OFTEN == 0:
+            check()
         node = queue.popleft()
         if is_goal(node):
             way: list[list[Label]] = []
@@ -112,8 +118,6 @@ def shortest(
             if after not in came:
                 came[after] = (node, [label])
                 queue.append(after)
-                if most is not None and len(came) > most:
-                    raise TooManyError
     return None
 
 

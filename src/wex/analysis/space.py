@@ -13,6 +13,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wex.analysis.graphs import TooManyError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,20 +27,29 @@ SILENT = -1  # the class of a reader that does not read yet
 
 @dataclass
 class Budget:
-    """How much work an analysis may take; what is not finished then is said to be so."""
+    """How much work an answer may take; what is not finished then is said to be so.
+
+    The seconds are those that this thread has worked: an answer does not depend on what else the
+    machine does.
+    """
 
     regions: int = 150
-    seconds: float = 5.0
+    seconds: float = 2.0
     vectors: int = 20_000
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time.thread_time)
 
     def renew(self) -> None:
         """Begin anew: for another answer."""
-        self.began = time.monotonic()
+        self.began = time.thread_time()
 
     def left(self) -> float:
         """Return how many seconds are left."""
-        return self.seconds - (time.monotonic() - self.began)
+        return self.seconds - (time.thread_time() - self.began)
+
+    def check(self) -> None:
+        """Raise TooManyError if nothing is left."""
+        if self.left() < 0:
+            raise TooManyError
 
 
 class Space(ABC):

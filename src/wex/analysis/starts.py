@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import backwards, cyclic, shortest
+from wex.analysis.graphs import OFTEN, backwards, cyclic, shortest
 from wex.analysis.space import SILENT
 from wex.analysis.tables import DEAD
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wex.analysis.subject import Subject
 
 Place = tuple[int, int]  # a context and a window state
-MOST = 200_000  # places of two starts that are looked at for one cycle
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class Starts:
         self.contexts = contexts
         self.subject = subject
         self.which = which
+        self.budget = contexts.budget
 
     def born(self, edge: Edge) -> int:
         """Return the window state of a start that begins with an event, behind it."""
@@ -83,6 +83,8 @@ class Starts:
             place = pending.pop()
             if place in found:
                 continue
+            if len(found) % OFTEN == 0:
+                self.budget.check()
             found[place] = list(dict.fromkeys(after for _, after in self.steps(place)))
             pending.extend(found[place])
         return found
@@ -107,7 +109,7 @@ class Starts:
 
     def completion(self, place: Place) -> list[Edge]:
         """Return a shortest way to a window for a start that is alive."""
-        found = shortest([(place, [])], self.steps, self.ends_here)
+        found = shortest([(place, [])], self.steps, self.ends_here, self.budget.check)
         assert found is not None
         (context, state), way = found
         if self.subject.until is not None and not self.subject.clauses.or_end:
@@ -152,7 +154,7 @@ class Starts:
                 if (born := self.born(edge)) != DEAD:
                     yield edge, (edge.to, born)
 
-        return shortest([((0, DEAD), [])], successors, goals.__contains__)
+        return shortest([((0, DEAD), [])], successors, goals.__contains__, self.budget.check)
 
     def loop(self, place: Place, *, same_moment: bool = False) -> list[Edge]:
         """Return a cycle of a place on which a window ends."""
@@ -165,13 +167,14 @@ class Starts:
                 here = self.subject.until is None and self.subject.final[after[1]]
                 yield edge, (after, ended or here or self.ends(at[1], edge))
 
-        found = shortest([((place, False), [])], successors, (place, True).__eq__)
+        goal = (place, True)
+        found = shortest([((place, False), [])], successors, goal.__eq__, self.budget.check)
         assert found is not None
         return found[1]
 
     def between(self, place: Place, goals: Set[Place]) -> tuple[Place, list[Edge]]:
         """Return the nearest of some places that a start can come to from one, and the way."""
-        found = shortest([(place, [])], self.steps, goals.__contains__)
+        found = shortest([(place, [])], self.steps, goals.__contains__, self.budget.check)
         assert found is not None
         return found
 
@@ -222,5 +225,6 @@ class Starts:
                 if same_moment and not edge.same_moment:
                     continue
                 begins.append(((edge.to, spawn, old), [edge]))
-        found = shortest(begins, successors, (context, state, state).__eq__, MOST)
+        goal = (context, state, state)
+        found = shortest(begins, successors, goal.__eq__, self.budget.check)
         return None if found is None else Pump(context, state, tuple(found[1]))

@@ -104,7 +104,7 @@ class SymbolicSpace(Space):
                 if (region, action, target) in self.may:
                     continue
                 place = (region, action, target)
-                if over:  # nothing is asked any more: it may be
+                if over or self.budget.left() < 0:  # nothing is asked any more: it may be
                     self.may[place], self.exact = True, False
                     continue
                 step = level.step(action, target)

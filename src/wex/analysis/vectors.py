@@ -88,6 +88,7 @@ def explore(
     seen = {initial}
     queue: deque[int] = deque([0])
     while queue:
+        budget.check()
         at = queue.popleft()
         node = found.nodes[at]
         if not clears and node[1] not in kept[node[0]]:
@@ -111,7 +112,7 @@ def explore(
             found.nodes.append(after)
             found.parents.append((at, edge))
             queue.append(len(found.nodes) - 1)
-            if len(found.nodes) > budget.vectors or budget.left() < 0:
+            if len(found.nodes) > budget.vectors:
                 raise TooManyError
     found.greatest = [
         at for at, (context, vector) in enumerate(found.nodes) if clears or vector in kept[context]
@@ -174,7 +175,7 @@ def pile(starts: Starts, places: Set[Place], budget: Budget) -> Pile | None:
                 graph[node].append(after)
     circles = cyclic(graph)
     for node in circles:
-        found = _growing(starts, places, node, circles)
+        found = _growing(starts, places, node, circles, budget)
         if found is not None:
             stem: list[Edge] = []
             at = parents[node]
@@ -190,7 +191,7 @@ def _support(vector: Vector) -> Vector:
 
 
 def _growing(
-    starts: Starts, places: Set[Place], node: Node, circles: dict[Node, int]
+    starts: Starts, places: Set[Place], node: Node, circles: dict[Node, int], budget: Budget
 ) -> list[Edge] | None:
     """Return a cycle of a node on which a vector grows, if there is one.
 
@@ -218,7 +219,7 @@ def _growing(
             new, old = starts.born(edge), starts.moved(state, edge)
             if DEAD not in (new, old):
                 begins.append(((after, new, old), [edge]))
-        found = shortest(begins, successors, (node, state, state).__eq__)
+        found = shortest(begins, successors, (node, state, state).__eq__, budget.check)
         if found is not None:
             return found[1]
     return None

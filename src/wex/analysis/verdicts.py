@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -17,6 +18,7 @@ from wex.analysis.answers import Answer, Growth, Way
 from wex.analysis.contexts import contexts_of
 from wex.analysis.describe import events_in_words
 from wex.analysis.graphs import TooManyError
+from wex.analysis.lifetimes import longest_life, most_windows, steady
 from wex.analysis.lists import Lists
 from wex.analysis.overlap import Overlap
 from wex.analysis.replay import held_starts
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
     from wex.analysis.contexts import Contexts, Edge
     from wex.analysis.space import Budget
     from wex.analysis.starts import Place
+    from wex.analysis.subject import Subject
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
+LONG = 200  # events: the starts of a longer life are not told apart one by one
 TRIED = 5  # cycles for which a certificate is looked for
 Shown = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
 
@@ -59,10 +63,29 @@ class Analysis:
         self.budget = budget
         self.began = time.monotonic()
         self.subject = subject_of(meaning, at)
-        self.contexts = contexts_of([meaning], [self.subject], budget)
-        self.starts = Starts(self.contexts, self.subject)
+        self._contexts: Contexts | None = None
+        with suppress(TooManyError):
+            self._contexts = contexts_of([meaning], [self.subject], budget)
         # A cycle that was shown to repeat with the same events: events before it, of it, behind it.
         self.certificate: tuple[Pile, list[Event], list[Event], list[Event]] | None = None
+
+    @property
+    def contexts(self) -> Contexts:
+        """Return the contexts of the window; TooManyError if there are too many."""
+        if self._contexts is None:
+            raise TooManyError
+        return self._contexts
+
+    @property
+    def regions(self) -> tuple[int, str]:
+        """Return how many regions were told apart, and in which way."""
+        space = None if self._contexts is None else self._contexts.space
+        return (0, "none") if space is None else (len(space.edges), space.way)
+
+    @cached_property
+    def starts(self) -> Starts:
+        """Return how starts move through the contexts."""
+        return Starts(self.contexts, self.subject)
 
     @cached_property
     def timed_contexts(self) -> Contexts:
@@ -101,8 +124,17 @@ class Analysis:
         growth: Growth | None = None,
         way: Way | None = None,
     ) -> Answer:
+        def renewed(n: int) -> list[Event] | None:
+            assert way is not None
+            self.budget.renew()
+            try:
+                return way(n)
+            except TooManyError:
+                return None
+
         seconds = time.monotonic() - self.began
-        return Answer(what, verdict, bound, exact, growth, reason, seconds, self.meaning, way)  # type: ignore[arg-type]
+        shown = None if way is None else renewed
+        return Answer(what, verdict, bound, exact, growth, reason, seconds, self.meaning, shown)  # type: ignore[arg-type]
 
     def why_inexact(self) -> str:
         """Return what keeps the automata from saying all."""
@@ -117,9 +149,35 @@ class Analysis:
 
     @cached_property
     def open(self) -> Answer:
-        """Return how many starts can be open at one position."""
-        what = "open starts"
+        """Return how many starts can be open at one position: no more than are held."""
+        found = self._answered("open starts", self._open, self.subject)
+        most = self.held.bound
+        if found.exact or most is None or (found.bound is not None and found.bound <= most):
+            return found
+        return self.bounded(found.what, most, self.held.reason, exact=False, way=found.way)
+
+    def _answered(self, what: str, find: Callable[[str], Answer], subject: Subject) -> Answer:
+        """Return an answer, or what is sure of the automaton alone if it takes too much."""
         self.budget.renew()
+        try:
+            return find(what)
+        except TooManyError:
+            return self._by_life(what, subject)
+
+    def _by_life(self, what: str, subject: Subject) -> Answer:
+        """Return how many starts there can be by the clauses and the longest life of one."""
+        clauses = subject.clauses
+        if clauses.within_events is not None:
+            return self._limited(what, clauses.within_events + clauses.until)
+        life = longest_life(subject)
+        if life is not None:
+            return self.bounded(what, life, _life(life), exact=False)
+        if clauses.single:
+            reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
+            return self.bounded(what, len(subject.window), reason, exact=False)
+        return self.unknown(what, "there are more combinations of starts than were looked at")
+
+    def _open(self, what: str) -> Answer:
         if not self.starts.alive:
             return self.bounded(what, 0, "no stream has such a window", exact=True)
         if self.subject.in_order:
@@ -194,9 +252,10 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        what = "held starts"
-        self.budget.renew()
         subject = subject_of(self.meaning, self.at, planned=True)
+        return self._answered("held starts", lambda what: self._held(what, subject), subject)
+
+    def _held(self, what: str, subject: Subject) -> Answer:
         clauses = subject.clauses
         starts = Starts(self.contexts, subject)
         if not starts.held:
@@ -249,29 +308,29 @@ class Analysis:
         limit = clauses.within_events if not starts.subject.counted else None
         if limit is not None:
             limit += clauses.until  # the event behind the longest window decides about it
+        life = longest_life(starts.subject)
+        if life is not None and life > LONG and limit is None and exact:
+            path = steady(starts, places, life)
+            if path is not None:
+                return self._long(counting, places, life)
         try:
             if counting.clears:
                 found = pile(starts, places, self.budget)
                 piles = [found] if found else []
             else:
-                piles = [
-                    self._pile_of(starts.contexts, pump)
-                    for pump in islice(starts.pumps(places), TRIED)
-                ]
+                pumps = starts.pumps(places) if life is None else ()
+                piles = [self._pile_of(starts.contexts, pump) for pump in islice(pumps, TRIED)]
             explored = (
                 None if piles else explore(starts, places, self.budget, clears=counting.clears)
             )
         except TooManyError:
-            if clauses.within_events is not None:
-                return self._limited(what, clauses.within_events + clauses.until)
-            return self.unknown(what, "there are more combinations of starts than were looked at")
+            return self._by_life(what, starts.subject)
         if explored is not None:
             bound = explored.most if limit is None else min(limit, explored.most)
-            reason = f"a start ends or dies at the latest when {bound} more {_have(bound)} begun"
             return self.bounded(
                 what,
                 bound,
-                reason,
+                _life(bound),
                 exact=exact,
                 way=lambda n: counting.shown(starts, explored.way_to(n), n),
             )
@@ -291,6 +350,15 @@ class Analysis:
         return self.unknown(
             what, reason, lambda n: counting.shown(starts, repeated(piles[0], n), n)
         )
+
+    def _long(self, counting: Counting, places: Set[Place], life: int) -> Answer:
+        """Return that there can be as many starts as one lives for: one event, again and again."""
+
+        def way(n: int) -> list[Event] | None:
+            path = steady(counting.starts, places, n)
+            return None if path is None else counting.shown(counting.starts, path, n)
+
+        return self.bounded(counting.what, life, _life(life), exact=True, way=way)
 
     def _pile_of(self, contexts: Contexts, pump: Pump) -> Pile:
         return Pile(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))
@@ -367,9 +435,24 @@ class Analysis:
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
+        what = "windows that share a position"
         self.budget.renew()
-        return Overlap(self).answer
+        try:
+            return Overlap(self).answer(what)
+        except TooManyError:
+            starts, windows = self.open.bound, most_windows(self.subject)
+            if starts is None or windows is None:
+                return self.unknown(
+                    what, "there are more combinations of windows than were looked at"
+                )
+            reason = f"each of {starts:,} starts has {windows:,} {_windows(windows)} at most"
+            return self.bounded(what, starts * windows, reason, exact=False)
 
 
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
+def _life(count: int) -> str:
+    have = "has" if count == 1 else "have"
+    return f"a start ends or dies at the latest when {count:,} more {have} begun"
+
+
+def _windows(count: int) -> str:
+    return "window" if count == 1 else "windows"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.contexts import free_contexts
 from wex.analysis.describe import stream_in_words
+from wex.analysis.graphs import TooManyError
+from wex.analysis.lifetimes import longest_life
 from wex.analysis.space import Budget
 from wex.analysis.starts import Starts
 from wex.analysis.subject import subject_of
@@ -45,8 +47,9 @@ def find(
     >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
     [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
     """
-    warn(spec)
-    return finding.find(spec, data, partition_by, order_by)
+    found = finding.find(spec, data, partition_by, order_by)
+    warn(spec)  # after the work: nobody waits for a warning to get a result that fails
+    return found
 
 
 def warn(spec: tree.Spec) -> None:
@@ -58,7 +61,7 @@ def warn(spec: tree.Spec) -> None:
 
 def unbounded(spec: tree.Spec) -> tuple[str, ...]:
     """Return a line for each window of which a plan may hold any number of starts."""
-    found = _piling(spec, 50, 2.0)  # a warning may not take long
+    found = _piling(spec, 50, 0.2)  # a warning may not take long
     return tuple(_line(name, held) for _, name, held in found if held.verdict == "unbounded")
 
 
@@ -92,18 +95,22 @@ def _piling(spec: tree.Spec, regions: int, seconds: float) -> tuple[tuple[int, s
     found = []
     meaning = meaning_of(spec)
     for at, window in enumerate(meaning.expanded.windows):
-        if not _piles_up(meaning, at):
+        budget = Budget(regions, seconds)
+        if not _piles_up(meaning, at, budget):
             continue
-        held = Analysis(meaning, at, Budget(regions, seconds)).held
+        held = Analysis(meaning, at, budget).held
         if held.verdict != "bounded":
             found.append((at, window.name.text, held))
     return tuple(found)
 
 
-def _piles_up(meaning: Meaning, at: int) -> bool:
+def _piles_up(meaning: Meaning, at: int, budget: Budget) -> bool:
     """Tell whether starts pile up if any event can follow any other: a quick first look."""
     subject = subject_of(meaning, at, planned=True)
-    if subject.clauses.single:
+    if subject.clauses.single or longest_life(subject) is not None:
         return False
-    starts = Starts(free_contexts([subject]), subject)
-    return any(True for _ in starts.pumps(starts.held))
+    try:
+        starts = Starts(free_contexts([subject], budget), subject)
+        return any(True for _ in starts.pumps(starts.held))
+    except TooManyError:
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,11 +11,12 @@ import pyarrow as pa
 
 from wex.analysis.question import promise_of
 from wex.engine.columns import conform
+from wex.engine.find import find
 from wex.engine.reference.promise import check_promise
 from wex.engine.reference.streams import Stream, streams
 from wex.engine.reference.windows import Definition
 from wex.engine.sorting import sort
-from wex.errors import DataError
+from wex.errors import DataError, LimitError
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
 from wex.theory.terms import (
     Absolute,
@@ -191,3 +193,7 @@ def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[i
         return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]
     except DataError:
         return None
+    except LimitError:  # the definition would try every set of positions: the automata do not
+        alone = replace(meaning.spec, windows=(meaning.spec.windows[at],))
+        rows = find(alone, table).select(["start_index", "end_index"]).to_pylist()
+        return [(row["start_index"], row["end_index"]) for row in rows]

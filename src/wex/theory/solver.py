@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
     from wex.spec.types import Type
 
-# For one question, as z3 counts its work: some two seconds, whatever else the machine does. It
+# For one question, as z3 counts its work: about a second, whatever else the machine does. It
 # answers "unknown" after that.
-RESOURCES = 10_000_000
-MILLISECONDS = 5_000  # where z3 takes nothing but a time
+RESOURCES = 4_000_000
+MILLISECONDS = 1_000  # where z3 takes nothing but a time
 
 
 class UndecidedError(Exception):
