@@ -11,27 +11,22 @@ from typing import TYPE_CHECKING
 from wex.analysis.tables import DEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Set
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from wex.analysis.contexts import Edge
     from wex.analysis.starts import Place, Starts
-    from wex.analysis.subject import Subject
 
 
-def longest_life(subject: Subject) -> int | None:
-    """Return how many events a start can be held for; None: there is no bound."""
-    return _greatest(subject, lambda _: 1)
+def heaviest(
+    moves: Sequence[Sequence[int]], starts: Iterable[int], weight: Callable[[int], int]
+) -> int | None:
+    """Return the greatest weight of a start's way through the automaton; None if it has a cycle.
 
-
-def most_windows(subject: Subject) -> int | None:
-    """Return how many windows a start can have; None: there is no bound."""
-    return _greatest(subject, lambda state: int(subject.final[state]))
-
-
-def _greatest(subject: Subject, weight: Callable[[int], int]) -> int | None:
-    """Return the greatest weight of a way through the automaton; None if it has a cycle."""
-    following = [set(row) - {DEAD} for row in subject.window]
-    born = {after for entry in set(subject.starts) - {DEAD} for after in following[entry]}
+    >>> heaviest([[1], [2], [DEAD]], [0], lambda state: 1)
+    2
+    """
+    following = [set(row) - {DEAD} for row in moves]
+    born = {after for entry in set(starts) - {DEAD} for after in following[entry]}
     reached = list(born)
     seen = set(born)
     for state in reached:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError, backwards
-from wex.analysis.lifetimes import longest_life
 from wex.analysis.starts import Pump, Starts
 from wex.analysis.vectors import Pile, explore, most_shared, repeated
 from wex.analysis.witness import concrete, replayed
@@ -68,7 +67,7 @@ class Overlap:
             )
             found = most_shared(self.starts, explored, self.analysis.budget, weigh)
         except TooManyError:
-            if longest_life(self.subject) is not None:
+            if self.subject.longest_life is not None:
                 raise
             return self._overlap_of_open(
                 what, "there are more combinations of windows than were looked at"

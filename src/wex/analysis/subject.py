@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from wex.analysis.lifetimes import heaviest
 from wex.analysis.tables import DEAD, Lengths, Tables, counting, lengths_of_having, spent
 from wex.automata.dfa import common_classes
 from wex.theory.letters import guard_of
@@ -49,6 +50,16 @@ class Subject:
     def classes(self) -> tuple[Guard, ...]:
         """Return a guard for each class of grams."""
         return tuple(guard_of(self.compiled.letters, mask) for mask in self.masks)
+
+    @cached_property
+    def longest_life(self) -> int | None:
+        """Return how many events a start can be held for; None: there is no bound."""
+        return heaviest(self.window, self.starts, lambda _: 1)
+
+    @cached_property
+    def most_windows(self) -> int | None:
+        """Return how many windows a start can have; None: there is no bound."""
+        return heaviest(self.window, self.starts, lambda state: int(self.final[state]))
 
     @property
     def in_order(self) -> bool:

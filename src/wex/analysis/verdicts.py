@@ -18,7 +18,7 @@ from wex.analysis.answers import Answer, Growth, Way
 from wex.analysis.contexts import contexts_of
 from wex.analysis.describe import events_in_words
 from wex.analysis.graphs import TooManyError
-from wex.analysis.lifetimes import longest_life, most_windows, steady
+from wex.analysis.lifetimes import steady
 from wex.analysis.lists import Lists
 from wex.analysis.overlap import Overlap
 from wex.analysis.replay import held_starts
@@ -169,7 +169,7 @@ class Analysis:
         clauses = subject.clauses
         if clauses.within_events is not None:
             return self._limited(what, clauses.within_events + clauses.until)
-        life = longest_life(subject)
+        life = subject.longest_life
         if life is not None:
             return self.bounded(what, life, _life(life), exact=False)
         if clauses.single:
@@ -308,7 +308,7 @@ class Analysis:
         limit = clauses.within_events if not starts.subject.counted else None
         if limit is not None:
             limit += clauses.until  # the event behind the longest window decides about it
-        life = longest_life(starts.subject)
+        life = starts.subject.longest_life
         if life is not None and life > LONG and limit is None and exact:
             path = steady(starts, places, life)
             if path is not None:
@@ -440,7 +440,7 @@ class Analysis:
         try:
             return Overlap(self).answer(what)
         except TooManyError:
-            starts, windows = self.open.bound, most_windows(self.subject)
+            starts, windows = self.open.bound, self.subject.most_windows
             if starts is None or windows is None:
                 return self.unknown(
                     what, "there are more combinations of windows than were looked at"

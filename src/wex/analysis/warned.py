@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from wex.analysis.contexts import free_contexts
 from wex.analysis.describe import stream_in_words
 from wex.analysis.graphs import TooManyError
-from wex.analysis.lifetimes import longest_life
 from wex.analysis.space import Budget
 from wex.analysis.starts import Starts
 from wex.analysis.subject import subject_of
@@ -107,7 +106,7 @@ def _piling(spec: tree.Spec, regions: int, seconds: float) -> tuple[tuple[int, s
 def _piles_up(meaning: Meaning, at: int, budget: Budget) -> bool:
     """Tell whether starts pile up if any event can follow any other: a quick first look."""
     subject = subject_of(meaning, at, planned=True)
-    if subject.clauses.single or longest_life(subject) is not None:
+    if subject.clauses.single or subject.longest_life is not None:
         return False
     try:
         starts = Starts(free_contexts([subject], budget), subject)

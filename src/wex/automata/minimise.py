@@ -49,10 +49,13 @@ def merge_columns(
     """Return classes and table with equal columns merged."""
     if not table.shape[1]:
         return classes, table
-    _, first, column_of = np.unique(table, axis=1, return_index=True, return_inverse=True)
-    grouping = np.asarray(column_of).reshape(-1)[classes]
-    merged, own = common_classes(grouping.tolist())
-    columns = [int(first[group]) for (group,) in own]
+    first: dict[bytes, int] = {}
+    grouping = [
+        first.setdefault(column.tobytes(), at)
+        for at, column in enumerate(np.ascontiguousarray(table.T))
+    ]
+    merged, own = common_classes([grouping[each] for each in classes.tolist()])
+    columns = [group for (group,) in own]
     return np.array(merged, dtype=np.int32), np.ascontiguousarray(table[:, columns])
 
 
@@ -78,9 +81,54 @@ def _renumbered(table: NDArray[np.int32], kept: NDArray[np.int64]) -> NDArray[np
 def refine(table: NDArray[np.int32], labels: Sequence[object]) -> list[int]:
     """Return the coarsest partition of states that respects labels and transitions.
 
-    Blocks are numbered in the order of their first states. Splitting a block costs no more than
-    its smaller part, so a chain of n states takes about n log n steps and not n squared.
+    Blocks are numbered in the order of their first states. States that no cycle leads to, as those
+    of a long count, are done one by one, each after its successors; the others by splitting blocks.
+    Splitting a block costs no more than its smaller part, so a chain of n states takes about
+    n log n steps and not n squared.
     """
+    rows = table.tolist()
+    front = _front(rows)
+    if not front:
+        blocks = _split(table, labels)
+    else:
+        blocks = [-1] * len(rows)
+        ahead = set(front)
+        rest = [state for state in range(len(rows)) if state not in ahead]
+        inner = _renumbered(table, np.array(rest, dtype=np.int64))
+        for state, block in zip(rest, _split(inner, [labels[at] for at in rest]), strict=True):
+            blocks[state] = block
+        known = {_signature(labels, rows, blocks, state): blocks[state] for state in rest}
+        for state in reversed(front):
+            key = _signature(labels, rows, blocks, state)
+            blocks[state] = known.setdefault(key, len(known))
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(block, len(numbers)) for block in blocks]
+
+
+def _signature(
+    labels: Sequence[object], rows: list[list[int]], blocks: list[int], state: int
+) -> tuple[object, ...]:
+    return (labels[state], *[blocks[after] for after in rows[state]])
+
+
+def _front(rows: list[list[int]]) -> list[int]:
+    """Return the states that no cycle leads to, each before its successors."""
+    entered = [0] * len(rows)
+    following = [set(row) for row in rows]
+    for each in following:
+        for after in each:
+            entered[after] += 1
+    front = [state for state, count in enumerate(entered) if not count]
+    for state in front:  # grows while it is read
+        for after in following[state]:
+            entered[after] -= 1
+            if not entered[after]:
+                front.append(after)
+    return front
+
+
+def _split(table: NDArray[np.int32], labels: Sequence[object]) -> list[int]:
+    """Return the coarsest partition by Hopcroft's algorithm."""
     partition = _Partition(labels)
     before = _predecessors(table)
     waiting = list(range(len(partition.begin)))
@@ -98,8 +146,7 @@ def refine(table: NDArray[np.int32], labels: Sequence[object]) -> list[int]:
                     fresh = new if partition.size(new) <= partition.size(old) else old
                 queued.add(fresh)
                 waiting.append(fresh)
-    numbers: dict[int, int] = {}
-    return [numbers.setdefault(block, len(numbers)) for block in partition.block_of]
+    return partition.block_of
 
 
 def _predecessors(table: NDArray[np.int32]) -> list[list[list[int]]]:

@@ -208,18 +208,23 @@ class Workshop:
             case ("repeat", _, int(low), high):
                 body = _parts(regex)[0]
                 assert high is None or isinstance(high, int)
+                after = self.derivative(body, cls)
+                if after is self.nothing:
+                    return self.nothing
                 rest = self.repeat(body, max(0, low - 1), None if high is None else high - 1)
-                return self.concat([self.derivative(body, cls), rest])
+                return self.concat([after, rest])
         raise TypeError(regex.key)
 
     def _derive_concat(self, parts: tuple[Regex, ...], cls: int) -> Regex:
         """Derive the first part, and every later one that only nullable parts stand before."""
         choices = []
         for at, part in enumerate(parts):
-            choices.append(self.concat([self.derivative(part, cls), *parts[at + 1 :]]))
+            after = self.derivative(part, cls)
+            if after is not self.nothing:
+                choices.append(self.concat([after, *parts[at + 1 :]]))
             if not part.nullable:
                 break
-        return self.union(choices)
+        return choices[0] if len(choices) == 1 else self.union(choices)
 
     def automaton(self, regex: Regex) -> DFA:
         """Return the smallest automaton of an expression."""

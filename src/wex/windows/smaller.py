@@ -44,6 +44,8 @@ def smaller(
         for letter in kept
     }
     chosen = _needed(letters, kept, behaviour)
+    if len(kept) == len(letters) and len(chosen) == len(letters.guards):
+        return letters, form, until
     rows: dict[Row, int] = {}
     for letter in kept:
         rows.setdefault(tuple(letters.rows[letter][at] for at in chosen), letter)
