@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex import limits
 from wex.analysis.question import promise_of
 from wex.engine.columns import conform
 from wex.engine.find import find
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from wex.theory.terms import Term
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SUBSETS = 256  # sets of positions that the definition tries: with more, the automata are asked
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 OFFSETS = {
     TIMESTAMP: (NEW_YEAR - EPOCH) // timedelta(microseconds=1),
@@ -190,7 +192,8 @@ def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[i
     try:
         if promise is not None:
             check_promise(promise, stream)
-        return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]
+        with limits.raised(subsets=SUBSETS):
+            return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]
     except DataError:
         return None
     except LimitError:  # the definition would try every set of positions: the automata do not

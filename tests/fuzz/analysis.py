@@ -1,0 +1,106 @@
+"""Random specs through `check`: python -m tests.fuzz.analysis COUNT SEED.
+
+Each has to end in a report or a WexError, within SECONDS of CPU, and what it proves has to be true of
+the engine: a processor that is fed event by event never holds more starts than the bound, and no
+more starts are open than are held.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import traceback
+from contextlib import suppress
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+import wex
+from tests.analysis.small import spec_texts
+from tests.strategies import specs, streams
+from wex.analysis.check import Report
+from wex.spec import tree
+from wex.theory.evaluate import Event
+
+SECONDS = 10.0  # of CPU for one spec
+
+random_specs = st.one_of(specs.specs().map(str), specs.specs().map(str), spec_texts())
+
+
+def faults(text: str, events: list[Event]) -> list[str]:
+    """Return what is wrong with the analysis of a spec: nothing, if all is well."""
+    began = time.process_time()
+    spec = report = None
+    with suppress(wex.WexError):
+        spec = wex.parse(text)
+        report = wex.check(spec)
+    seconds = time.process_time() - began
+    found = [f"{seconds:.1f} s of CPU"] if seconds > SECONDS else []
+    if spec is None or report is None:
+        return found
+    for window in report:
+        held, opened = window.held.bound, window.open.bound
+        if held is not None and (opened is None or opened > held):
+            found.append(f"{window.name}: {window.open} open, {window.held} held")
+    if events and set(events[0]) == {name.text for name in _names(spec)}:
+        found += _held_too_many(spec, report, events)
+    return found
+
+
+def _names(spec: tree.Spec) -> list[tree.Name]:
+    return [field.name for field in spec.stream.fields]
+
+
+def _held_too_many(spec: tree.Spec, report: Report, events: list[Event]) -> list[str]:
+    processor = wex.Processor(spec)
+    found: list[str] = []
+    for event in events:
+        try:
+            processor.feed(streams.table([event]))
+        except wex.DataError:
+            break
+        state = processor.everything()
+        for at, window in enumerate(report):
+            counts = state.counts(f"held.{at}")
+            most = int(counts.max(initial=0))
+            if window.held.bound is not None and most > window.held.bound:
+                found.append(f"{window.name}: proved {window.held} held, and there are {most}")
+    return found
+
+
+def run(count: int, start: int) -> list[str]:
+    """Return the faults of so many random specs."""
+    bad: list[str] = []
+    choose = random.Random(start)
+
+    @seed(start)
+    @settings(max_examples=count, database=None, deadline=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(random_specs, st.lists(streams.events, max_size=12))
+    def one(text: str, events: list[Event]) -> None:
+        choose.shuffle(events)
+        try:
+            bad.extend(f"{text}\n   {fault}" for fault in faults(text, _sorted(events)))
+        except Exception:  # noqa: BLE001
+            bad.append(f"{text}\n{traceback.format_exc()}")
+
+    one()
+    return bad
+
+
+def _sorted(events: list[Event]) -> list[Event]:
+    """Return events in an order that most specs take."""
+    return sorted(events, key=lambda event: str(event["ts"]))
+
+
+def main(count: int, start: int) -> int:
+    bad = run(count, start)
+    for each in bad[:10]:
+        print("-----\n" + each)  # noqa: T201
+    print(f"{count} specs, {len(bad)} faults")  # noqa: T201
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
