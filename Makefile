@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak lint bench docs format pin clean
+.PHONY: help setup demo test soak fuzz lint bench docs format pin clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -26,6 +26,12 @@ test: setup  ## Run every test, the docs and docstrings included
 
 soak: setup  ## Kill an endless job again and again, for half an hour
 	$(BIN)/python -m tests.spark.killed 10 1800
+
+fuzz: setup  ## Try to break the parser, the analysis, saved states and large specs, for an hour or two
+	$(BIN)/python -m tests.fuzz.parser 120000 1
+	$(BIN)/python -m tests.fuzz.analysis 2000 1
+	$(BIN)/python -m tests.fuzz.states 20000 1
+	$(BIN)/python -m tests.fuzz.blowups 200 1
 
 lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
