@@ -62,6 +62,8 @@ class Overlap:
         """Return the answer where only finitely many windows end from a position on."""
         weigh = _any if longest else sum
         try:
+            if self.analysis.gave_up:  # as many combinations again
+                raise TooManyError
             explored = explore(
                 self.starts, self.starts.alive, self.analysis.budget, clipped=longest
             )

@@ -66,6 +66,7 @@ class Analysis:
         self._contexts: Contexts | None = None
         with suppress(TooManyError):
             self._contexts = contexts_of([meaning], [self.subject], budget)
+        self.gave_up = False  # there were more combinations of starts than were looked at
         # A cycle that was shown to repeat with the same events: events before it, of it, behind it.
         self.certificate: tuple[Pile, list[Event], list[Event], list[Event]] | None = None
 
@@ -324,6 +325,7 @@ class Analysis:
                 None if piles else explore(starts, places, self.budget, clears=counting.clears)
             )
         except TooManyError:
+            self.gave_up = True
             return self._by_life(what, starts.subject)
         if explored is not None:
             bound = explored.most if limit is None else min(limit, explored.most)
