@@ -61,9 +61,9 @@ class Overlap:
     def _shared(self, what: str, *, longest: bool) -> Answer:
         """Return the answer where only finitely many windows end from a position on."""
         weigh = _any if longest else sum
+        if self.analysis.gave_up and self.subject.longest_life is not None:
+            raise TooManyError  # as many combinations again
         try:
-            if self.analysis.gave_up:  # as many combinations again
-                raise TooManyError
             explored = explore(
                 self.starts, self.starts.alive, self.analysis.budget, clipped=longest
             )
