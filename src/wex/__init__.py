@@ -32,6 +32,7 @@ __all__ = [
     "equivalent",
     "explain",
     "find",
+    "find_in_file",
     "includes",
     "is_empty",
     "limits",
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from wex.analysis.check import check
     from wex.analysis.compare import equivalent, includes, is_empty
     from wex.analysis.explain import explain
-    from wex.analysis.warned import find
+    from wex.analysis.warned import find, find_in_file
     from wex.engine.processor import Processor
     from wex.errors import (
         DataError,
@@ -80,6 +81,7 @@ _HOMES = {
     "includes": "wex.analysis.compare",
     "is_empty": "wex.analysis.compare",
     "find": "wex.analysis.warned",
+    "find_in_file": "wex.analysis.warned",
     "limits": "wex",
     "load": "wex.spec",
     "parse": "wex.spec",

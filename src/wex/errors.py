@@ -66,6 +66,7 @@ DATA_CODES = {
     "null": "NULL or NaN in a field that decides about windows",
     "null-order": "NULL or NaN in a column that orders the stream",
     "sub-microsecond": "a timestamp finer than microseconds",
+    "unknown-key": "a key to look at that no stream of the data has",
     "unsorted": "rows that do not come in the order in which they have to",
     "unreadable": "a file whose content does not fit its format or the fields",
     "timestamp-range": "a timestamp that 64 bits of microseconds cannot hold",
@@ -76,7 +77,10 @@ DATA_CODES = {
 
 
 class DataError(WexError):
-    """Data that a spec cannot be run on: which column, which stream (by key), which event of it."""
+    """Data that a spec cannot be run on: which column, which stream (by key), which event of it.
+
+    For files also which file and line, and `options` of `find_in_file` with which it may be read.
+    """
 
     def __init__(
         self,
@@ -87,20 +91,31 @@ class DataError(WexError):
         column: str | None = None,
         key: tuple[object, ...] | None = None,
         position: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        options: dict[str, Any] | None = None,
     ) -> None:
         assert code in DATA_CODES, code
         super().__init__(code, message, hint)
         self.column = column
         self.key = key
         self.position = position
+        self.file = file
+        self.line = line
+        self.options = options
 
     def __reduce__(self) -> tuple[object, ...]:
-        places = {"column": self.column, "key": self.key, "position": self.position}
+        names = ("column", "key", "position", "file", "line", "options")
+        places = {name: getattr(self, name) for name in names}
         return _data_error, (self.code, self.message, self.hint, places)
 
     def __str__(self) -> str:
         lines = super().__str__().splitlines()
         places = []
+        if self.file is not None:
+            places.append(self.file)
+        if self.line is not None:
+            places.append(f"line {self.line:,}")
         if self.column is not None:
             places.append(f"column `{self.column}`")
         if self.key:
@@ -108,7 +123,7 @@ class DataError(WexError):
         if self.position is not None:
             places.append(f"event {self.position}")
         if places:
-            lines.insert(1, f"  --> {', '.join(places)}")
+            lines.insert(1, clean(f"  --> {', '.join(places)}"))
         return "\n".join(lines)
 
 

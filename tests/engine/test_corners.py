@@ -16,8 +16,8 @@ from pyarrow import parquet
 
 import wex
 from tests.engine.compare import assert_same
-from wex.engine import files
-from wex.engine.find import find_in_file
+from wex.engine.files import reading
+from wex.engine.find import Request, find_in_files
 from wex.engine.reference.find import find_by_definition
 from wex.spec import tree
 
@@ -109,7 +109,7 @@ def test_files_without_rows_that_count(tmp_path: Path) -> None:
             "v": pa.array([{"a": 1}] * len(values), pa.struct({"a": pa.int64()})),
         })  # fmt: skip
         parquet.write_table(table, tmp_path / "d.parquet")
-        found, _ = find_in_file(spec, tmp_path / "d.parquet")
+        found, _ = find_in_files(spec, Request(tmp_path / "d.parquet"))
         assert found.schema == wex.find(spec, table).schema
         assert found.num_rows == 0
 
@@ -117,10 +117,10 @@ def test_files_without_rows_that_count(tmp_path: Path) -> None:
 def test_files_out_of_order_that_look_wrong_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "BATCH", 3)
+    monkeypatch.setattr(reading, "BATCH", 3)
     spec = wex.parse("stream s (t int) order by t assume [t - t[-1] <= 1]* window w match any{2}")
     parquet.write_table(pa.table({"t": [1, 3, 5, 2, 4, 6]}), tmp_path / "d.parquet")
-    assert find_in_file(spec, tmp_path / "d.parquet")[0].num_rows == 5
+    assert find_in_files(spec, Request(tmp_path / "d.parquet"))[0].num_rows == 5
 
 
 def test_columns_that_are_missing_in_a_file_are_told_beside_those_there(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_columns_that_are_missing_in_a_file_are_told_beside_those_there(tmp_path
     (tmp_path / "d.csv").write_text("prise\n1\n")
     for name in ("d.parquet", "d.csv"):
         with pytest.raises(wex.DataError, match="prise"):
-            find_in_file(spec, tmp_path / name)
+            find_in_files(spec, Request(tmp_path / name))
 
 
 def test_a_file_that_is_broken(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_file_that_is_broken(tmp_path: Path) -> None:
     content[100 : len(content) // 2] = b"\xff" * (len(content) // 2 - 100)
     (tmp_path / "d.parquet").write_bytes(content)
     with pytest.raises(wex.DataError) as caught:
-        find_in_file(spec, tmp_path / "d.parquet")
+        find_in_files(spec, Request(tmp_path / "d.parquet"))
     assert caught.value.code == "unreadable"
 
 

@@ -15,16 +15,20 @@ from wex.analysis.starts import Starts
 from wex.analysis.subject import subject_of
 from wex.analysis.verdicts import Analysis
 from wex.engine import find as finding
+from wex.engine.arguments import with_arguments
+from wex.engine.files.options import text_options
+from wex.engine.find import Request
 from wex.errors import UnboundedError, WexError
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
     from wex.analysis.answers import Answer
     from wex.engine.columns import Data
+    from wex.engine.files.sources import Given
     from wex.spec import Meaning, tree
 
 LOGGER = logging.getLogger("wex")
@@ -49,6 +53,55 @@ def find(
     found = finding.find(spec, data, partition_by, order_by)
     warn(spec)  # after the work: nobody waits for a warning to get a result that fails
     return found
+
+
+def find_in_file(
+    spec: tree.Spec,
+    path: Given,
+    *,
+    input_format: str | None = None,
+    where_key: Mapping[str, object] | None = None,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+    **options: object,
+) -> pa.Table:
+    """Return the windows of a spec in a file, one row each.
+
+    Parameters
+    ----------
+    spec
+        The spec.
+    path
+        A file (Parquet, CSV, JSON lines or Arrow), a pattern as ``'data/*.csv'``, a folder, ``'-'`` for
+        standard input, or a list of these. Files whose events are in order are read batch by batch.
+    input_format
+        ``'parquet'``, ``'csv'``, ``'json'`` or ``'arrow'``, if the name of the file does not tell.
+    where_key
+        The streams to look at, by values of key columns: ``{'symbol': 'A'}``.
+    partition_by, order_by
+        As for `find`.
+    options
+        How texts are written: ``delimiter``, ``quote``, ``no_header``, ``timestamp_format``,
+        ``decimal_comma``, ``null``, ``empty_as_text``, ``encoding``, as `wex find` has them. Those
+        that would help are in ``options`` of the error, if a file cannot be read.
+
+    >>> import pathlib, tempfile, wex
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
+    >>> _ = path.write_text("day;price\\nJan 1 2000;1,5\\nFeb 1 2000;2,5\\n")
+    >>> spec = wex.parse("stream s (day date, price real) order by day window up match [price > price[-1]]")
+    >>> try:
+    ...     wex.find_in_file(spec, path)
+    ... except wex.DataError as error:
+    ...     hint, options = error.hint, error.options
+    >>> hint
+    "try delimiter=';', timestamp_format='%b %d %Y', decimal_comma=True"
+    >>> wex.find_in_file(spec, path, **options)["window_start"].to_pylist()
+    [datetime.date(2000, 2, 1)]
+    """
+    filled = with_arguments(spec, partition_by, order_by)
+    chosen = text_options(**options)
+    warn(filled)
+    return finding.find_in_files(filled, Request(path, input_format, chosen, where_key))[0]
 
 
 def warn(spec: tree.Spec) -> None:

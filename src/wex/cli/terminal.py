@@ -36,10 +36,21 @@ def out(*, wide: bool = False) -> Console:
 
 def rows_table(table: pa.Table) -> Table:
     """Return the rows of a result to look at."""
+    from wex.engine.files.writing import shown_rows  # noqa: PLC0415  (loads Arrow)
+
     shown = Table(*map(clean, table.column_names), box=SIMPLE_HEAD)
-    for row in table.to_pylist():
-        shown.add_row(*(clean(str(value)) for value in row.values()))
+    for row in shown_rows(table):
+        shown.add_row(*map(clean, row))
     return shown
+
+
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    >>> counted(1, "window"), counted(1200, "event")
+    ('1 window', '1,200 events')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def read_spec(path: str) -> Spec:
@@ -74,11 +85,16 @@ def reading_progress() -> Iterator[Callable[[int, int, int | None], None]]:
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    text = TextColumn("{task.completed:,.0f} events, {task.fields[windows]:,} windows")
+    text = TextColumn("{task.fields[told]}")
     console = Console(file=sys.stderr)
     with Progress(BarColumn(), text, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, windows=0)
-        yield lambda read, found, rows: bar.update(task, completed=read, total=rows, windows=found)
+        task = bar.add_task("", total=None, told="")
+
+        def told(read: int, found: int, rows: int | None) -> None:
+            line = f"{counted(read, 'event')}, {counted(found, 'window')}"
+            bar.update(task, completed=read, total=rows, told=line)
+
+        yield told
 
 
 def fail(error: WexError) -> None:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.engine.arguments import with_arguments
+from wex.engine.chosen import Chosen
 from wex.engine.data_errors import arrow_errors
-from wex.engine.files import read_table, reading
+from wex.engine.files.json_files import ChangedError
+from wex.engine.files.reading import DEFAULTS, joined_tables, source_of
+from wex.engine.files.sources import files_of
 from wex.errors import DataError
 from wex.spec import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     import pyarrow as pa
 
     from wex.engine.columns import Data
+    from wex.engine.files.options import TextOptions
+    from wex.engine.files.reading import Source
+    from wex.engine.files.sources import Given
     from wex.spec import tree
-    from wex.spec.types import Type
 
 
 def find(
@@ -43,23 +48,40 @@ def find(
 Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found, rows in all
 
 
-def find_in_file(
-    spec: tree.Spec, path: Path, given: str | None = None, progress: Progress | None = None
-) -> tuple[pa.Table, int]:
-    """Return the windows of a spec in a file, and how many events it has.
+@dataclass(frozen=True)
+class Request:
+    """What to read, and how: files, their format, how texts are written, which streams."""
 
-    The file is read batch by batch, and may be larger than the memory, if its events come in the
-    order of their streams. If they do not, or if something is wrong that may be so because they do
-    not, it is read whole, and sorted.
+    given: Given
+    input_format: str | None = None
+    options: TextOptions = DEFAULTS
+    where_key: Mapping[str, object] | None = None
+
+
+def find_in_files(
+    spec: tree.Spec, request: Request, progress: Progress | None = None
+) -> tuple[pa.Table, int]:
+    """Return the windows of a spec in some files, and how many events they have.
+
+    They are read batch by batch, and may be larger than the memory, if events come in the order of
+    their streams. If they do not, or if something is wrong that may be so because they do not, all
+    is read at once, and sorted.
     """
     fields = meaning(spec).fields
-    try:
-        return _find_in_batches(spec, path, fields, given, progress or _silent)
-    except DataError as error:
-        if error.code not in OUT_OF_ORDER:
-            raise
-    table = read_table(path, fields, given)
-    return find(spec, table), table.num_rows
+    chosen = Chosen(spec, fields, request.where_key)
+    with files_of(request.given, request.input_format) as files:
+        try:
+            source = source_of(files, fields, request.options, steady=True)
+            return _find_in_batches(spec, source, chosen, progress or _silent)
+        except ChangedError:
+            pass
+        except DataError as error:
+            if error.code not in OUT_OF_ORDER:
+                raise
+        source = source_of(files, fields, request.options)
+        table = joined_tables([chosen.rows(batch) for batch in source.batches])
+        chosen.check()
+        return find(spec, table), table.num_rows
 
 
 # What may be wrong with a batch only because events that belong before others are still to come.
@@ -71,7 +93,7 @@ def _silent(_read: int, _found: int, _rows: int | None) -> None:
 
 
 def _find_in_batches(
-    spec: tree.Spec, path: Path, fields: Mapping[str, Type], given: str | None, progress: Progress
+    spec: tree.Spec, source: Source, chosen: Chosen, progress: Progress
 ) -> tuple[pa.Table, int]:
     import pyarrow as pa  # noqa: PLC0415
 
@@ -80,13 +102,18 @@ def _find_in_batches(
 
     processor = Processor(spec)
     parts, read, windows = [], 0, 0
-    with reading(path, fields, given) as source:
-        for batch in source.batches:
-            parts.append(processor.feed(batch))
-            read += batch.num_rows
-            windows += parts[-1].num_rows
-            progress(read, windows, source.rows)
+    for batch in source.batches:
+        rows = chosen.rows(batch)
+        try:
+            parts.append(processor.feed(rows))
+        except DataError:
+            source.settle()
+            raise
+        read += rows.num_rows
+        windows += parts[-1].num_rows
+        progress(read, windows, source.rows)
+    chosen.check()
     parts.append(processor.close())
     keys = [name.text for name in spec.stream.partition_by]
     # Stream by stream, as `find` has it; within a stream windows are in their order already.
-    return in_key_order(pa.concat_tables(parts), keys, fields), read
+    return in_key_order(pa.concat_tables(parts), keys, meaning(spec).fields), read

@@ -1,0 +1,186 @@
+"""CSV as people have it: every column is read as text by Arrow, and then as what is declared.
+
+That costs a quarter more than to let Arrow convert the columns, and gives each value that does not
+fit a column and a line. Lines are looked up, in the file once more, only for an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.engine.files.formats import is_tabbed
+from wex.engine.files.guesses import explained, header_proposal, proposing
+from wex.engine.files.lines import check_encoding, decoded, not_decoded
+from wex.engine.files.texts import BadTextError
+from wex.spec.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wex.engine.files.sources import File
+    from wex.engine.files.texts import TextColumns
+    from wex.errors import DataError
+
+
+def read_csv(
+    file: File, names: Sequence[str], columns: TextColumns, block: int
+) -> Iterator[pa.Table]:
+    """Give the batches of a CSV file, with some of the fields as columns."""
+    reading = _Reading(file, names, columns)
+    if reading.header is not None:
+        yield from reading.batches(block)
+
+
+class _Reading:
+    """One CSV file on its way: its header, and how many rows have been read."""
+
+    def __init__(self, file: File, names: Sequence[str], columns: TextColumns) -> None:
+        self.file, self.names, self.columns = file, names, columns
+        self.options = columns.options
+        self.delimiter = self.options.delimiter or ("\t" if is_tabbed(Path(file.shown)) else ",")
+        self.rows = 0
+        check_encoding(file, self.options)
+        self.header, self.skipped = self._header()
+
+    def records(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Give the records of the file that are not empty, each with its first and last line."""
+        with decoded(self.file, self.options) as stream:
+            text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+            reader = csv.reader(text, delimiter=self.delimiter, quotechar=self.options.quote)
+            line = 1
+            for record in reader:
+                if record:
+                    yield line, reader.line_num, record
+                line = reader.line_num + 1
+
+    def _header(self) -> tuple[list[str] | None, int]:
+        """Return the names of the columns, and the lines until data comes; None without any lines."""
+        try:
+            first = next(self.records(), None)
+        except csv.Error as error:
+            raise self.error("unreadable", str(error), "check that this is CSV", 1) from error
+        if first is None:
+            if self.options.no_header:
+                return None, 0
+            raise self.error("unreadable", "the file is empty", "a CSV file begins with a header")
+        _, last, record = first
+        if self.options.no_header:
+            if len(record) != len(self.names):
+                fields = f"the stream line has {len(self.names)} fields"
+                message = f"a line has {_count(len(record), 'value')}, and {fields}"
+                hint = "without a header each line has the fields of the stream line, in order"
+                raise self.error("unreadable", message, hint, line=1, proposed=self._other())
+            return list(self.names), 0
+        header = [name if name in self.names else name.strip() for name in record]
+        for name in self.names:
+            if header.count(name) > 1:
+                hint = "give each column a name of its own"
+                raise self.error("column-twice", "the data has it twice", hint, column=name)
+        missing = [name for name in self.names if name not in header]
+        if missing:
+            hint = did_you_mean(missing[0], header, "its columns are")
+            raise self.error(
+                "missing-column",
+                "the data has no such column",
+                hint,
+                column=missing[0],
+                proposed=self._other(),
+            )
+        return header, last
+
+    def _other(self) -> dict[str, object]:
+        with decoded(self.file, self.options) as stream:
+            text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace")
+            lines = [line.rstrip("\n") for _, line in zip(range(5), text, strict=False)]
+        fields = {name: self.columns.fields[name] for name in self.names}
+        kept = [line for line in lines if line.strip()]
+        return header_proposal(kept, fields, self.options, self.delimiter)
+
+    def batches(self, block: int) -> Iterator[pa.Table]:
+        """Give the batches of the file."""
+        from pyarrow import csv as arrow  # noqa: PLC0415
+
+        assert self.header is not None
+        # Columns that are not wanted may have any name, also one that is there already.
+        header = [name if name in self.names else f"#{at}" for at, name in enumerate(self.header)]
+        nulls = [*([] if self.options.empty_as_text else [""]), *self.options.null]
+        read = arrow.ReadOptions(block_size=block, column_names=header, skip_rows=self.skipped)
+        parse = arrow.ParseOptions(
+            delimiter=self.delimiter, quote_char=self.options.quote, newlines_in_values=True
+        )
+        convert = arrow.ConvertOptions(
+            column_types=dict.fromkeys(self.names, pa.string()),
+            include_columns=list(self.names),
+            null_values=nulls,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        try:
+            with decoded(self.file, self.options) as stream:
+                for batch in arrow.open_csv(stream, read, parse, convert):
+                    yield pa.table(
+                        [self._column(batch, name) for name in self.names], list(self.names)
+                    )
+                    self.rows += batch.num_rows
+        except UnicodeError as error:
+            raise not_decoded(self.file, self.options) from error
+        except pa.ArrowInvalid as error:
+            raise self._explained(error) from error
+
+    def _column(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        texts = batch.column(name)
+        try:
+            return self.columns.values(name, texts)
+        except BadTextError as bad:
+            line = self._line(self.rows + bad.row)
+            raise explained(bad, texts, self.columns, self.file, line, self.rows > 0) from None
+
+    def _line(self, row: int) -> int | None:
+        header = 0 if self.options.no_header else 1
+        try:
+            for at, (line, _, _) in enumerate(self.records()):
+                if at == row + header:
+                    return line
+        except csv.Error:  # a value longer than Python's reader takes
+            pass
+        return None
+
+    def _explained(self, error: pa.ArrowInvalid) -> DataError:
+        message = str(error).splitlines()[0]
+        if "UTF8" in message:
+            return not_decoded(self.file, self.options)
+        assert self.header is not None
+        try:
+            for line, _, record in self.records():
+                if len(record) != len(self.header):
+                    where = "the stream line" if self.options.no_header else "the header"
+                    message = (
+                        f"this line has {_count(len(record), 'value')}, {where} {len(self.header)}"
+                    )
+                    hint = "mend the line; a value that contains the delimiter stands in quotes"
+                    return self.error("unreadable", message, hint, line)
+        except csv.Error:
+            pass
+        hint = "check that the file is complete and really CSV"
+        return self.error("unreadable", message, hint)
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        hint: str,
+        line: int | None = None,
+        column: str | None = None,
+        proposed: dict[str, object] | None = None,
+    ) -> DataError:
+        """Return an error about this file, with a proposal if there is one."""
+        return proposing(self.file, (code, message, hint), line, column, proposed)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

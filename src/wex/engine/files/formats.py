@@ -1,0 +1,94 @@
+"""Which format a file has, by its name or by how it begins, and how it is compressed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wex.errors import WexError
+from wex.spec.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+NAMES = tuple(dict.fromkeys(FORMATS.values()))
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+_BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+
+
+def format_of(path: Path, given: str | None = None) -> str:
+    """Return the format of a file: as given, or by the ending of its name."""
+    if given is not None:
+        return checked(given)
+    found = named_format(path)
+    if found is None:
+        hint = f"name the format: one of {', '.join(NAMES)}"
+        raise WexError("unknown-format", f"{path}: its name does not tell its format", hint)
+    return found
+
+
+def checked(given: str) -> str:
+    """Return the name of a format, if it is one."""
+    if given not in NAMES:
+        hint = did_you_mean(given, NAMES, "the formats are")
+        raise WexError("unknown-format", f"there is no file format called `{given}`", hint)
+    return given
+
+
+def named_format(path: Path) -> str | None:
+    """Return the format that the name of a file tells, if it does."""
+    return FORMATS.get(_ending(path))
+
+
+def is_tabbed(path: Path) -> bool:
+    """Tell whether the name of a file says that its columns are separated by tabs."""
+    return _ending(path) == ".tsv"
+
+
+def _ending(path: Path) -> str:
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in COMPRESSIONS]
+    return endings[-1] if endings else ""
+
+
+def compression_named(path: Path) -> str | None:
+    """Return how a file is compressed, by the ending of its name."""
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return how a file that begins with some bytes is compressed, if it is.
+
+    >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"a,b")
+    ('gzip', None)
+    """
+    return next((name for magic, name in _COMPRESSED.items() if head.startswith(magic)), None)
+
+
+def sniffed(head: bytes) -> str:
+    """Return the format of a file without a name, by how it begins.
+
+    >>> sniffed(b"PAR1..."), sniffed(b' {"x": 1}'), sniffed(b"x,y")
+    ('parquet', 'json', 'csv')
+    """
+    for magic, name in _BINARY.items():
+        if head.startswith(magic):
+            return name
+    return "json" if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[") else "csv"

@@ -1,0 +1,93 @@
+"""Text files as UTF-8, whatever they are encoded in, and what to say if they are not what is said."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.engine.files.options import in_python
+from wex.engine.files.sources import HEAD
+from wex.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wex.engine.files.options import TextOptions
+    from wex.engine.files.sources import File
+
+_MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+# What text is if it is not UTF-8: as Windows writes it, else one byte for each character.
+_GUESSES = ("cp1252", "latin-1")
+
+
+@contextmanager
+def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
+    """Open a text file as UTF-8, without compression."""
+    with file.opened() as stream:
+        if options.encoding in ("utf-8", "utf-8-sig"):
+            yield stream
+        else:
+            yield pa.transcoding_input_stream(stream, options.encoding, "utf-8")
+
+
+def check_encoding(file: File, options: TextOptions) -> None:
+    """Raise a DataError if a file begins as no text of its encoding does."""
+    if options.encoding != "utf-8":
+        return
+    with file.opened() as stream:
+        head = stream.read(HEAD)
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if marked is None and b"\0" in head:
+        marked = _without_mark(head)
+        if marked is None:
+            hint = "give its real format as input_format, or the path of another file"
+            raise DataError(
+                "unreadable", "this is not text: it has NUL bytes", hint, file=file.shown
+            )
+    if marked is not None:
+        raise _encoded(file, f"this is {marked.upper()}, not UTF-8", marked)
+
+
+def _without_mark(head: bytes) -> str | None:
+    """Return the encoding of Latin letters in pairs of bytes, if that is what these are."""
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) < len(head) // 4 or min(even, odd):
+        return None
+    return "utf-16-le" if odd else "utf-16-be"
+
+
+def not_decoded(file: File, options: TextOptions) -> DataError:
+    """Return the error for bytes that are no text, with the line and with what they might be."""
+    line, bad, rest = 1, b"", b""
+    with file.opened() as stream:
+        while block := stream.read(1 << 20):
+            *lines, rest = (rest + block).split(b"\n")
+            bad = next((each for each in lines if _is_bad(each, options.encoding)), b"")
+            if bad:
+                line += lines.index(bad)
+                break
+            line += len(lines)
+    bad = bad or rest
+    message = f"this line is not {options.encoding.upper()}"
+    for name in _GUESSES:
+        if options.encoding != name and not _is_bad(bad, name):
+            return _encoded(file, message, name, line)
+    return _encoded(file, message, None, line)
+
+
+def _encoded(file: File, message: str, name: str | None, line: int | None = None) -> DataError:
+    options: dict[str, object] | None = {"encoding": name} if name else None
+    hint = (
+        f"try {in_python(options)}" if options else "say with the option encoding how it is encoded"
+    )
+    return DataError("unreadable", message, hint, file=file.shown, line=line, options=options)
+
+
+def _is_bad(line: bytes, encoding: str) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return True
+    return False

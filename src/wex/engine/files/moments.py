@@ -1,0 +1,280 @@
+"""Timestamps written as text: ISO 8601, patterns as of strptime, and counts since 1970.
+
+Patterns are turned into regular expressions, which Arrow runs over whole columns. C's own strptime
+knows no fractions, asks the locale for the names of months, and reads the 30th of February.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.errors import WexError
+from wex.spec.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+ISO = "iso"
+# A count of seconds, milliseconds, … since 1970: the name, and how many make a second.
+EPOCHS = {"epoch-s": 1, "epoch-ms": 1_000, "epoch-us": 1_000_000, "epoch-ns": 1_000_000_000}
+WORDS = (ISO, *EPOCHS)
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONG_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+)
+_DAYS = "mon|tue|wed|thu|fri|sat|sun"
+_LONG_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_ZONE = r"Z|[+-]\d\d(?::?\d\d)?"
+
+# What each directive reads; a part with a name takes part in the result.
+_DIRECTIVES = {
+    "Y": r"(?P<Y>\d{4})",
+    "y": r"(?P<y>\d{2})",
+    "m": r"(?P<m>\d{1,2})",
+    "d": r"(?P<d>\d{1,2})",
+    "e": r"\s*(?P<d>\d{1,2})",
+    "H": r"(?P<H>\d{1,2})",
+    "I": r"(?P<I>\d{1,2})",
+    "M": r"(?P<M>\d{1,2})",
+    "S": r"(?P<S>\d{1,2})",
+    "f": r"(?P<f>\d+)",
+    "p": r"(?P<p>[ap]\.?m\.?)",
+    "b": f"(?P<b>{'|'.join(MONTHS)})",
+    "B": f"(?P<b>{_LONG_MONTHS})",
+    "a": f"(?:{_DAYS})",
+    "A": f"(?:{_LONG_DAYS})",
+    "z": f"(?P<z>{_ZONE})",
+    "Z": r"(?P<z>UTC|GMT|Z)",
+    "%": "%",
+}
+_SHORT_FOR = {"F": "%Y-%m-%d", "T": "%H:%M:%S", "R": "%H:%M", "D": "%m/%d/%y", "h": "%b"}
+_ISO_PATTERN = (
+    r"^(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)"
+    r"(?:[ T](?P<H>\d\d)(?::(?P<M>\d\d)(?::(?P<S>\d\d)(?:\.(?P<f>\d+))?)?)?)?"
+    rf"(?P<z>{_ZONE})?$"
+)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments in microseconds since 1970: UTC where `zoned`, else readings of some clock.
+
+    `known` is false where no format fits, `fine` where microseconds are too coarse, `near` where 64
+    bits of them are too few.
+    """
+
+    counts: Ints
+    zoned: Bools
+    known: Bools
+    fine: Bools
+    near: Bools
+
+    @property
+    def right(self) -> Bools:
+        """Tell where there is a moment."""
+        return self.known & self.fine & self.near
+
+
+def check_format(pattern: str) -> None:
+    """Raise a WexError if something is not the format of a timestamp.
+
+    >>> check_format("%b %d %Y"), check_format("epoch-ms")
+    (None, None)
+    >>> check_format("%d.%Q.%Y")
+    Traceback (most recent call last):
+    ...
+    wex.errors.WexError: error[timestamp-format]: '%d.%Q.%Y': there is no directive `%Q`
+      = help: the directives are %Y %y %m %d %e %H %I %M %S %f %p %b %B %a %A %z %Z %F %T %R %D %h and %%
+    """
+    if pattern in WORDS:
+        return
+    if "%" not in pattern:
+        hint = did_you_mean(pattern, WORDS, "give a pattern as '%d.%m.%Y %H:%M:%S', or one of")
+        raise WexError("timestamp-format", f"{pattern!r} is no format of timestamps", hint)
+    names = re.findall(r"\(\?P<(\w)>", _expression(pattern))
+    missing = [
+        what
+        for what, several in (("day", "d"), ("month", "mb"), ("year", "Yy"))
+        if sum(names.count(each) for each in several) != 1
+    ]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if missing or twice or ("I" in names) != ("p" in names) or {"H", "I"} <= set(names):
+        hint = "it needs one year, month and day, and %p with %I: as in '%d.%m.%Y %I:%M %p'"
+        raise WexError("timestamp-format", f"{pattern!r} does not tell one moment", hint)
+
+
+@lru_cache(maxsize=256)
+def _expression(pattern: str) -> str:
+    if pattern == ISO:
+        return _ISO_PATTERN
+    return f"(?i)^{_translated(pattern)}$"
+
+
+def _translated(pattern: str) -> str:
+    found = []
+    for part in re.findall(r"%.?|\s+|[^%\s]+", pattern):
+        if part.isspace():
+            found.append(r"\s+")
+        elif not part.startswith("%"):
+            found.append(re.escape(part))
+        elif part[1:] in _SHORT_FOR:
+            found.append(_translated(_SHORT_FOR[part[1:]]))
+        elif part[1:] in _DIRECTIVES:
+            found.append(_DIRECTIVES[part[1:]])
+        else:
+            names = [name for name in (*_DIRECTIVES, *_SHORT_FOR) if name != "%"]
+            hint = f"the directives are {' '.join(f'%{name}' for name in names)} and %%"
+            message = f"{pattern!r}: there is no directive `{part}`"
+            raise WexError("timestamp-format", message, hint)
+    return "".join(found)
+
+
+def quick_iso(texts: pa.Array) -> pa.Array | None:
+    """Return timestamps of texts that are all ISO 8601, all with a zone or all without; else None."""
+    for zone in (None, "UTC"):
+        try:
+            return texts.cast(pa.timestamp("us", zone))
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def read_moments(texts: pa.Array, formats: Sequence[str]) -> Moments:
+    """Return the moments that texts tell, each by the first format that fits it.
+
+    >>> texts = pa.array(["Jan 1 1970", "1970-01-01T01:00:00.5+01:00"])
+    >>> read_moments(texts, ["%b %d %Y", "iso"]).counts.tolist()
+    [0, 500000]
+    """
+    size = len(texts)
+    known: Bools = pc.is_null(texts).to_numpy(zero_copy_only=False).copy()
+    no, yes = np.zeros(size, np.bool_), np.ones(size, np.bool_)
+    found = Moments(np.zeros(size, np.int64), no, known, yes, yes.copy())
+    for pattern in formats:
+        rows = np.flatnonzero(~found.known)
+        if not len(rows):
+            break
+        left = texts.take(pa.array(rows))
+        read = _read_counts(left, EPOCHS[pattern]) if pattern in EPOCHS else _read(left, pattern)
+        fits = rows[read.known]
+        found.counts[fits] = read.counts[read.known]
+        found.zoned[fits] = read.zoned[read.known]
+        found.fine[fits] = read.fine[read.known]
+        found.near[fits] = read.near[read.known]
+        found.known[fits] = True
+    return found
+
+
+def _read(texts: pa.Array, pattern: str) -> Moments:
+    parts = pc.extract_regex(texts, _expression(pattern))
+    known: Bools = pc.is_valid(parts).to_numpy(zero_copy_only=False)
+    groups = {field.name: parts.field(at) for at, field in enumerate(parts.type)}
+
+    def number(name: str, otherwise: int = 0) -> Ints:
+        group = groups.get(name)
+        return np.full(len(texts), otherwise) if group is None else _numbers(group)
+
+    year = number("Y") if "Y" in groups else _century(number("y"))
+    month = _months(groups["b"]) if "b" in groups else number("m", 1)
+    day, hour, minute, second = number("d", 1), number("H"), number("M"), number("S")
+    if "I" in groups:
+        twelve = number("I")
+        known = known & (twelve >= 1) & (twelve <= 12)
+        hour = twelve % 12 + 12 * _is_afternoon(groups["p"])
+    known = known & (month >= 1) & (month <= 12) & (day >= 1) & (year >= 1)
+    known = known & (hour < 24) & (minute < 60) & (second < 60)
+    first, following = _days(year, month), _days(year + month // 12, month % 12 + 1)
+    known = known & (first + day <= following)
+    none, near = np.zeros(len(texts), np.int64), np.ones(len(texts), np.bool_)
+    micros, fine = _fraction(groups["f"], 6) if "f" in groups else (none, near)
+    offset, zoned = _offset(groups["z"]) if "z" in groups else (none, ~near)
+    minutes = ((first + day - 1) * 24 + hour) * 60 + minute - offset
+    return Moments((minutes * 60 + second) * 1_000_000 + micros, zoned, known, fine, near)
+
+
+def _days(year: Ints, month: Ints) -> Ints:
+    """Return the days from 1970 to the first of a month; months out of range are as good as any."""
+    months = (year - 1970) * 12 + np.clip(month, 1, 12) - 1
+    found: Ints = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return found
+
+
+def _numbers(texts: pa.Array) -> Ints:
+    """Return short texts of digits as numbers; none as 0."""
+    digits = pc.if_else(pc.equal(texts, ""), "0", texts).fill_null("0")
+    found: Ints = digits.cast(pa.int64()).to_numpy()
+    return found
+
+
+def _century(year: Ints) -> Ints:
+    return year + np.where(year < 69, 2000, 1900)  # as POSIX has it
+
+
+def _months(names: pa.Array) -> Ints:
+    short = pc.utf8_slice_codeunits(pc.utf8_lower(names), 0, 3)
+    places = pc.index_in(short, pa.array(MONTHS)).fill_null(-1)
+    found: Ints = places.to_numpy().astype(np.int64) + 1
+    return found
+
+
+def _is_afternoon(halves: pa.Array) -> Ints:
+    starts = pc.starts_with(pc.utf8_lower(halves), "p").fill_null(False)
+    found: Ints = starts.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _fraction(digits: pa.Array, places: int) -> tuple[Ints, Bools]:
+    """Return the digits behind a decimal point as a whole number; and whether that is all of them."""
+    kept = pc.utf8_slice_codeunits(digits, 0, places)
+    rest = pc.utf8_slice_codeunits(digits, places)
+    fine: Bools = (
+        pc.equal(pc.utf8_ltrim(rest, "0"), "").fill_null(True).to_numpy(zero_copy_only=False)
+    )
+    return _numbers(pc.utf8_rpad(kept, places, "0")), fine
+
+
+def _offset(zones: pa.Array) -> tuple[Ints, Bools]:
+    """Return the minutes that zones are ahead of UTC, and which texts have a zone."""
+    zoned: Bools = pc.not_equal(zones, "").fill_null(False).to_numpy(zero_copy_only=False)
+    parts = pc.extract_regex(zones, r"^(?P<sign>[+-])(?P<h>\d\d):?(?P<m>\d\d)?$")
+    sign, hours, minutes = (parts.field(at) for at in range(3))
+    back = pc.equal(sign, "-").fill_null(False).to_numpy(zero_copy_only=False)
+    ahead = _numbers(hours) * 60 + _numbers(minutes)
+    return np.where(back, -ahead, ahead), zoned
+
+
+def _read_counts(texts: pa.Array, per_second: int) -> Moments:
+    parts = pc.extract_regex(texts, r"^(?P<sign>[+-]?)(?P<n>\d+)(?:\.(?P<f>\d*))?$")
+    known: Bools = pc.is_valid(parts).to_numpy(zero_copy_only=False)
+    sign, digits, behind = (parts.field(at) for at in range(3))
+    digits = pc.utf8_ltrim(digits, "0")
+    length = pc.utf8_length(digits).fill_null(0).to_numpy()
+    whole = _numbers(pc.utf8_slice_codeunits(digits, 0, 18))  # as many as always fit into 64 bits
+    if per_second > 1_000_000:
+        coarser = per_second // 1_000_000
+        last = _numbers(pc.utf8_slice_codeunits(digits, 18, 19))
+        exact = np.where(length == 19, whole * 10 + last, whole)
+        far = (length > 19) | (exact < whole)
+        fine = (exact % coarser == 0) & _fraction(behind, 0)[1]
+        counts = exact // coarser
+    else:
+        finer = 1_000_000 // per_second
+        fraction, fine = _fraction(behind, len(str(finer)) - 1)
+        far = (length > 18) | (whole > (2**63 - 1) // finer - 1)
+        counts = np.where(far, 0, whole) * finer + fraction
+    negative = pc.equal(sign, "-").fill_null(False).to_numpy(zero_copy_only=False)
+    zoned = np.ones(len(texts), np.bool_)
+    return Moments(np.where(negative, -counts, counts), zoned, known, fine | far, ~far)

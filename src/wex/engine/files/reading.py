@@ -1,0 +1,255 @@
+"""Tables in files, read batch by batch: the formats, and what is the same for all of them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.engine.arrays import no_rows
+from wex.engine.columns import arrow_type
+from wex.engine.files.csv_files import read_csv
+from wex.engine.files.json_files import ChangedError, Keys, read_json
+from wex.engine.files.options import TextOptions, in_python
+from wex.engine.files.sources import damaged, files_of, no_file
+from wex.engine.files.texts import BadTextError, TextColumns
+from wex.errors import DataError
+from wex.spec.suggest import did_you_mean
+from wex.spec.types import TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from wex.engine.files.sources import File, Given
+
+BATCH = 1 << 20  # rows
+TEXT_BLOCK = 1 << 24  # bytes of a text file
+TRIAL = 1 << 20  # bytes of a text file that a proposal is tried on
+ROUNDS = 8  # of trials, each of which may add an option
+
+DEFAULTS = TextOptions()
+
+
+@dataclass(frozen=True)
+class Source:
+    """The batches of an input, and how many rows there are in all, if that is known before."""
+
+    batches: Iterator[pa.Table]
+    rows: int | None
+    _lacking: Callable[[], Sequence[str]] = field(default=tuple)
+
+    def settle(self) -> None:
+        """Read on, if a column is missing unless a later row has it; that is the mistake to tell."""
+        if not self._lacking():
+            return
+        try:
+            for _ in self.batches:
+                pass
+        except ChangedError:
+            pass
+        except DataError as error:
+            if error.code == "missing-column":
+                raise
+
+
+@contextmanager
+def reading(
+    given: Given,
+    fields: Mapping[str, Type],
+    input_format: str | None = None,
+    options: TextOptions = DEFAULTS,
+) -> Iterator[Source]:
+    """Open files to be read batch by batch; there is at least one batch."""
+    with files_of(given, input_format) as files:
+        yield source_of(files, fields, options)
+
+
+def read_table(
+    given: Given,
+    fields: Mapping[str, Type],
+    input_format: str | None = None,
+    options: TextOptions = DEFAULTS,
+) -> pa.Table:
+    """Return the table in some files; text formats are read with the types of the fields."""
+    with reading(given, fields, input_format, options) as source:
+        return joined_tables(list(source.batches))
+
+
+def joined_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables as one; columns that have one type in part of them only take that."""
+    filled = [table for table in tables if table.num_rows] or list(tables[-1:])
+    try:
+        return pa.concat_tables(filled, promote_options="permissive")
+    except pa.ArrowException as error:
+        hint = "give a column one type in all files"
+        raise DataError("wrong-column-type", str(error).splitlines()[0], hint) from error
+
+
+def source_of(
+    files: Sequence[File], fields: Mapping[str, Type], options: TextOptions, *, steady: bool = False
+) -> Source:
+    """Return the batches of some files, at least one.
+
+    If they are to be `steady`, a column of type `other` that changes is a ChangedError.
+    """
+    columns, keys = TextColumns(fields, options), Keys(steady=steady)
+    every_json = [name for name in fields if not any(name in file.constants for file in files)]
+
+    def batches() -> Iterator[pa.Table]:
+        empty = True
+        for file in files:
+            for table in _tables(file, fields, columns, keys):
+                empty = False
+                yield table
+        if any(file.format == "json" for file in files):
+            keys.check(every_json, files[0].shown)
+        if empty:
+            yield pa.table({name: _nothing(type_) for name, type_ in fields.items()})
+
+    return Source(batches(), _rows(files), lambda: keys.missing(every_json))
+
+
+def _nothing(type_: Type) -> pa.Array:
+    return pa.nulls(0, pa.null() if type_ == TIMESTAMP else arrow_type(type_))
+
+
+def _rows(files: Sequence[File]) -> int | None:
+    if any(file.format != "parquet" for file in files):
+        return None
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        return sum(parquet.read_metadata(file.path).num_rows for file in files)
+    except (OSError, pa.ArrowInvalid):
+        return None  # told when it is read
+
+
+def _tables(
+    file: File, fields: Mapping[str, Type], columns: TextColumns, keys: Keys
+) -> Iterator[pa.Table]:
+    """Give the batches of a file, with the columns that its folders name."""
+    constants = {name: text for name, text in file.constants.items() if name in fields}
+    names = [name for name in fields if name not in constants]
+    try:
+        for table in _read(file, names, columns, keys):
+            for name, text in constants.items():
+                table = _with_constant(table, file, name, text, columns)  # noqa: PLW2901
+            yield table
+    except OSError as error:
+        raise (
+            no_file(file.shown, error) if error.errno else damaged(file.shown, error, file.format)
+        ) from error
+    except pa.ArrowInvalid as error:
+        raise damaged(file.shown, error, file.format) from error
+    except DataError as error:
+        if error.options:
+            raise _with_all_options(error, file, names, columns) from None
+        raise
+
+
+def _with_constant(
+    table: pa.Table, file: File, name: str, text: str | None, columns: TextColumns
+) -> pa.Table:
+    try:
+        value = columns.values(name, pa.array([text], pa.string()))
+    except BadTextError as bad:
+        hint = "name the folders as the stream line declares the field"
+        raise DataError("unreadable", bad.message, hint, column=name, file=file.shown) from None
+    if name in table.column_names:
+        table = table.drop_columns([name])
+    return table.append_column(name, pa.repeat(value[0], len(table)))
+
+
+def _read(
+    file: File, names: Sequence[str], columns: TextColumns, keys: Keys, block: int | None = None
+) -> Iterator[pa.Table]:
+    match file.format:
+        case "csv":
+            return read_csv(file, names, columns, block or TEXT_BLOCK)
+        case "json":
+            return read_json(file, names, columns, keys, block or TEXT_BLOCK)
+        case "parquet":
+            return _read_parquet(file, names)
+    return _read_arrow(file, names)
+
+
+def _with_all_options(
+    error: DataError, file: File, names: Sequence[str], columns: TextColumns
+) -> DataError:
+    """Return an error whose proposal reads at least the beginning of the file, if one does."""
+    proposed = dict(error.options or {})
+    for _ in range(ROUNDS):
+        trial = TextColumns(columns.fields, columns.options.having(proposed))
+        try:
+            next(iter(_read(file, names, trial, Keys(), TRIAL)), None)
+        except ChangedError:
+            break
+        except (DataError, OSError, pa.ArrowInvalid) as further:
+            more = further.options if isinstance(further, DataError) else None
+            if not more or all(proposed.get(name) == value for name, value in more.items()):
+                break
+            proposed |= more
+        else:
+            break
+    if proposed == error.options:
+        return error
+    assert error.hint is not None
+    before, after = in_python(error.options or {}), in_python(proposed)
+    return DataError(
+        error.code,
+        error.message,
+        error.hint.replace(before, after, 1),
+        column=error.column,
+        file=error.file,
+        line=error.line,
+        options=proposed,
+    )
+
+
+def _read_parquet(file: File, names: Sequence[str]) -> Iterator[pa.Table]:
+    from pyarrow import parquet  # noqa: PLC0415
+
+    opened = parquet.ParquetFile(file.path)
+    yield _head(file, opened.schema_arrow, names)
+    for batch in opened.iter_batches(BATCH, columns=list(names)):
+        yield pa.Table.from_batches([batch]).select(list(names))
+
+
+def _head(file: File, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
+    """Return the columns that are wanted, without rows."""
+    for name in names:
+        check_column(name, schema.names, file.shown)
+    return no_rows(schema).select(list(names))
+
+
+def check_column(name: str, there: Sequence[str], shown: str) -> None:
+    """Raise a DataError if a file does not have a column, or has it twice."""
+    if there.count(name) == 1:
+        return
+    hint = did_you_mean(name, dict.fromkeys(there), "its columns are")
+    if name in there:
+        hint = "give each column a name of its own"
+    code, what = (
+        ("column-twice", "has it twice")
+        if name in there
+        else ("missing-column", "has no such column")
+    )
+    raise DataError(code, f"the data {what}", hint, column=name, file=shown)
+
+
+def _read_arrow(file: File, names: Sequence[str]) -> Iterator[pa.Table]:
+    with pa.memory_map(str(file.path)) as source:
+        try:
+            opened = pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            stream = pa.ipc.open_stream(source)
+            yield _head(file, stream.schema, names)
+            for batch in stream:
+                yield pa.Table.from_batches([batch]).select(list(names))
+            return
+        yield _head(file, opened.schema, names)
+        for at in range(opened.num_record_batches):
+            yield pa.Table.from_batches([opened.get_batch(at)]).select(list(names))
