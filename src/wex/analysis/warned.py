@@ -65,7 +65,7 @@ def find_in_file(
     order_by: str | Iterable[str] | None = None,
     **options: object,
 ) -> pa.Table:
-    """Return the windows of a spec in a file, one row each.
+    r"""Return the windows of a spec in a file, one row each.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def find_in_file(
 
     >>> import pathlib, tempfile, wex
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
-    >>> _ = path.write_text("day;price\\nJan 1 2000;1,5\\nFeb 1 2000;2,5\\n")
+    >>> _ = path.write_text("day;price\nJan 1 2000;1,5\nFeb 1 2000;2,5\n")
     >>> spec = wex.parse("stream s (day date, price real) order by day window up match [price > price[-1]]")
     >>> try:
     ...     wex.find_in_file(spec, path)

@@ -11,7 +11,7 @@ import click
 
 from wex import examples
 from wex.cli.check import describe
-from wex.cli.terminal import out, require_spark, rows_table
+from wex.cli.terminal import counted, out, require_spark, rows_table
 from wex.engine.find import find
 from wex.errors import WexError
 from wex.spec import meaning
@@ -63,7 +63,8 @@ def _market(folder: Path, count: int) -> None:
     took = time.monotonic() - start
     windows = parquet.read_table(folder / "windows")
     console.print(
-        f"{summary.windows:,} windows in {summary.events:,} events of {summary.streams:,} streams,"
+        f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
+        f" of {counted(summary.streams, 'stream')},"
         f" {took:.1f} s on local Spark, to {folder / 'windows'}. The first {SHOWN}:"
     )
     out(wide=True).print(rows_table(windows.slice(0, SHOWN)))
@@ -81,9 +82,10 @@ def _examples() -> None:
         console.print(examples.text(name).strip(), markup=False)
         data = examples.data(name)
         windows = find(examples.spec(name), data)
-        title = f"\n{windows.num_rows} windows in {data.num_rows} events, the first {SHOWN}:"
-        if windows.num_rows <= SHOWN:
-            title = f"\n{windows.num_rows} windows in {data.num_rows} events:"
+        more = f", the first {SHOWN}" if windows.num_rows > SHOWN else ""
+        title = (
+            f"\n{counted(windows.num_rows, 'window')} in {counted(data.num_rows, 'event')}{more}:"
+        )
         windows = windows.drop_columns(["window_name", "start_index", "end_index"])
         console.print(title)
         console.print(rows_table(windows.slice(0, SHOWN)))

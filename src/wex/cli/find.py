@@ -87,7 +87,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("- stands for standard input, which can be read once")
     if output is not None:
         check_output(Path(output), output_format)
-        refuse_overwriting(Path(output), files)
+        refuse_overwriting(Path(output), [spec, *files])
     options = text_options(
         delimiter=delimiter,
         quote=quote,

@@ -12,7 +12,7 @@ import click
 from wex.cli import ENGINE_FAILED, FINDING, FINE
 from wex.cli.parameters import Duration, Setting
 from wex.cli.stream import refused, run_endless
-from wex.cli.terminal import fail, read_spec, require_spark, warn_if_unbounded
+from wex.cli.terminal import counted, fail, read_spec, require_spark, warn_if_unbounded
 from wex.errors import WexError
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     finally:
         spark.stop()
     click.echo(
-        f"{summary.windows:,} windows in {summary.events:,} events of {summary.streams:,} streams,"
+        f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
+        f" of {counted(summary.streams, 'stream')},"
         f" in {target}, {time.monotonic() - start:.1f} s",
         err=True,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
-from wex.cli.terminal import fail
+from wex.cli.terminal import counted, fail
 from wex.errors import UnboundedError, WexError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def asked_to_stop() -> Iterator[list[int]]:
 
 def _shown(counts: dict[str, int]) -> str:
     return (
-        f"{counts['processed']:,} events of {counts['streams']:,} streams, {counts['late']:,} late,"
-        f" {counts['buffered']:,} waiting, {counts['open']:,} starts open, {counts['state_bytes']:,} bytes of state"
+        f"{counted(counts['processed'], 'event')} of {counted(counts['streams'], 'stream')},"
+        f" {counts['late']:,} late, {counts['buffered']:,} waiting,"
+        f" {counted(counts['open'], 'start')} open, {counted(counts['state_bytes'], 'byte')} of state"
     )

@@ -16,7 +16,7 @@ import pyarrow as pa
 from wex.engine.files.formats import is_tabbed
 from wex.engine.files.guesses import explained, header_proposal, proposing
 from wex.engine.files.lines import check_encoding, decoded, not_decoded
-from wex.engine.files.texts import BadTextError
+from wex.engine.files.texts import MOST_SHOWN, BadTextError
 from wex.spec.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from wex.engine.files.sources import File
     from wex.engine.files.texts import TextColumns
     from wex.errors import DataError
+
+
+REPLACED = "\N{REPLACEMENT CHARACTER}"  # where bytes could not be decoded
 
 
 def read_csv(
@@ -83,7 +86,10 @@ class _Reading:
                 raise self.error("column-twice", "the data has it twice", hint, column=name)
         missing = [name for name in self.names if name not in header]
         if missing:
-            hint = did_you_mean(missing[0], header, "its columns are")
+            if any(REPLACED in name for name in header):
+                raise not_decoded(self.file, self.options)
+            names = [name[:MOST_SHOWN] for name in header]
+            hint = did_you_mean(missing[0], names, "its columns are")
             raise self.error(
                 "missing-column",
                 "the data has no such column",
@@ -130,7 +136,17 @@ class _Reading:
         except UnicodeError as error:
             raise not_decoded(self.file, self.options) from error
         except pa.ArrowInvalid as error:
-            raise self._explained(error) from error
+            if self._has_data():
+                raise self._explained(error) from error
+
+    def _has_data(self) -> bool:
+        """Tell whether something follows the header; Arrow wants a line end behind it."""
+        try:
+            records = self.records()
+            next(records)
+            return self.options.no_header or next(records, None) is not None
+        except csv.Error:
+            return True
 
     def _column(self, batch: pa.RecordBatch, name: str) -> pa.Array:
         texts = batch.column(name)

@@ -15,7 +15,6 @@ FORMATS = {
     ".pq": "parquet",
     ".csv": "csv",
     ".tsv": "csv",
-    ".txt": "csv",
     ".jsonl": "json",
     ".ndjson": "json",
     ".json": "json",
@@ -74,9 +73,9 @@ def compression_named(path: Path) -> str | None:
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return how a file that begins with some bytes is compressed, if it is.
+    r"""Return how a file that begins with some bytes is compressed, if it is.
 
-    >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"a,b")
+    >>> compression_of(b"\x1f\x8b\x08"), compression_of(b"a,b")
     ('gzip', None)
     """
     return next((name for magic, name in _COMPRESSED.items() if head.startswith(magic)), None)

@@ -43,6 +43,7 @@ _DAYS = (
     "%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%d %B %Y", "%a %d %b %Y", "%a, %d %b %Y", "%a %b %d %Y",
     "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%y%m%d",
 )  # fmt: skip
+_MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%y")
 _TIMES = (
     "",
     "%H:%M:%S",
@@ -65,7 +66,7 @@ def _candidates() -> list[str]:
         f"{day}{between}{time}{zone}"
         for zone, day, time, between in product(_ZONES, _DAYS, _TIMES[1:], _BETWEEN)
     ]
-    return [*_DAYS, *with_time, *_WHOLE]
+    return [*_DAYS, *_MONTHS, *with_time, *_WHOLE]
 
 
 def proposal(
@@ -112,7 +113,10 @@ def _misfits(texts: pa.Array, type_: Type, options: TextOptions) -> pa.Array:
 
 def _fits(texts: pa.Array, formats: Sequence[str], type_: Type) -> NDArray[np.bool_]:
     moments = read_moments(texts, formats)
-    return moments.right & ((type_ == TIMESTAMP) | (moments.counts % MICROSECONDS_A_DAY == 0))
+    whole: NDArray[np.bool_] = moments.right & (
+        (type_ == TIMESTAMP) | (moments.counts % MICROSECONDS_A_DAY == 0)
+    )
+    return whole
 
 
 def _formats(
@@ -123,11 +127,14 @@ def _formats(
         if not _fits(bad, [ISO], DATE).all():
             return (), "declare the field as timestamp"
         return ((*options.timestamp_format, ISO), "") if options.timestamp_format else ((), "")
-    left, chosen, note = bad, [], ""
+    left, note = bad, ""
+    chosen: list[str] = []
     while len(left) and len(chosen) < MOST_FORMATS:
         best, fits, also = _best(left, type_)
         if best is None:
-            return (), ""
+            return (), _FINE if pc.all(
+                pc.match_substring_regex(left, r"^\d{18,19}$")
+            ).as_py() else ""
         if also:
             note = f"{ALSO} {also}"
         chosen.append(best)
@@ -138,6 +145,9 @@ def _formats(
     if alone and _fits(texts, chosen, type_).all():
         return tuple(chosen), note
     return (*options.formats, *chosen), note
+
+
+_FINE = "if these are nanoseconds since 1970, round them to microseconds and say epoch-us"
 
 
 def _best(texts: pa.Array, type_: Type) -> tuple[str | None, NDArray[np.bool_], str]:
@@ -165,7 +175,7 @@ def _epoch(texts: pa.Array) -> str | None:
     start, end = (np.datetime64(str(year), "us").astype(np.int64) for year in _EPOCH_YEARS)
     for name in ("epoch-s", "epoch-ms", "epoch-us", "epoch-ns"):
         moments = read_moments(texts, [name])
-        if (moments.known & moments.near & (moments.counts > start) & (moments.counts < end)).all():
+        if (moments.right & (moments.counts > start) & (moments.counts < end)).all():
             return name
     return None
 
@@ -183,7 +193,9 @@ def explained(
         return proposing(file, (bad.code, bad.message, _HINTS[bad.code]), line, bad.name)
     type_, options = columns.fields[bad.name], columns.options
     proposed, note = proposal(texts, bad.row, type_, options, others_fit=others_fit)
-    hint = note or "mend the line, say what stands for no value (null), or declare it as string"
+    hint = (
+        note or "mend the line, name the value with the option null, or declare the field as string"
+    )
     if type_ == REAL and options.decimal_comma and not note:
         hint = "with decimal commas a number has no point: mend the line, or declare it as string"
     return proposing(file, (bad.code, bad.message, hint), line, bad.name, proposed)
@@ -218,7 +230,7 @@ def header_proposal(
 ) -> Options:
     """Return options with which the first line of a CSV file names, or has, the fields."""
     line = lines[0] if lines else ""
-    others = [each for each in DELIMITERS if each != delimiter and each != options.quote]
+    others = [each for each in DELIMITERS if each not in (delimiter, options.quote)]
     there = {each: len(set(fields) & _split(line, each, options)) for each in others}
     best = max(others, key=lambda each: there[each])
     if there[best] > len(set(fields) & _split(line, delimiter, options)):

@@ -122,9 +122,14 @@ class _Reading:
     def _quick(self, content: bytes) -> pa.Table | None:
         """Return the rows as Arrow reads them, or None if it cannot."""
         known = {name: type_ for name, type_ in self.types.items() if type_ is not None}
-        table = _arrow(content, pa.schema(known), infer=len(known) < len(self.names))
+        others = any(self.columns.fields[name] == OTHER for name in self.names)
+        table = _arrow(content, pa.schema(known), infer=others)
         if table is None:
             return None
+        try:
+            table.validate(full=True)  # Arrow takes texts as they come
+        except pa.ArrowInvalid:
+            raise not_decoded(self.file, self.columns.options) from None
         unseen = [
             name
             for name in self.names

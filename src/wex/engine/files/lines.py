@@ -21,6 +21,8 @@ _MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "ut
 # What text is if it is not UTF-8: as Windows writes it, else one byte for each character.
 _GUESSES = ("cp1252", "latin-1")
 
+MOST_FOREIGN = 0.3  # of the bytes of a line in which a Latin script is written
+
 
 @contextmanager
 def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
@@ -71,7 +73,8 @@ def not_decoded(file: File, options: TextOptions) -> DataError:
             line += len(lines)
     bad = bad or rest
     message = f"this line is not {options.encoding.upper()}"
-    for name in _GUESSES:
+    foreign = sum(byte > 127 for byte in bad) > len(bad) * MOST_FOREIGN
+    for name in () if foreign else _GUESSES:
         if options.encoding != name and not _is_bad(bad, name):
             return _encoded(file, message, name, line)
     return _encoded(file, message, None, line)
@@ -80,7 +83,9 @@ def not_decoded(file: File, options: TextOptions) -> DataError:
 def _encoded(file: File, message: str, name: str | None, line: int | None = None) -> DataError:
     options: dict[str, object] | None = {"encoding": name} if name else None
     hint = (
-        f"try {in_python(options)}" if options else "say with the option encoding how it is encoded"
+        f"try {in_python(options)}"
+        if options
+        else "if this is text, say with the option encoding how it is encoded"
     )
     return DataError("unreadable", message, hint, file=file.shown, line=line, options=options)
 

@@ -107,12 +107,12 @@ def check_format(pattern: str) -> None:
     names = re.findall(r"\(\?P<(\w)>", _expression(pattern))
     missing = [
         what
-        for what, several in (("day", "d"), ("month", "mb"), ("year", "Yy"))
+        for what, several in (("month", "mb"), ("year", "Yy"))
         if sum(names.count(each) for each in several) != 1
     ]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if missing or twice or ("I" in names) != ("p" in names) or {"H", "I"} <= set(names):
-        hint = "it needs one year, month and day, and %p with %I: as in '%d.%m.%Y %I:%M %p'"
+        hint = "it needs one year and month, and %p with %I: as in '%d.%m.%Y %I:%M %p'"
         raise WexError("timestamp-format", f"{pattern!r} does not tell one moment", hint)
 
 

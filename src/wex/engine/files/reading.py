@@ -121,9 +121,10 @@ def _rows(files: Sequence[File]) -> int | None:
     from pyarrow import parquet  # noqa: PLC0415
 
     try:
-        return sum(parquet.read_metadata(file.path).num_rows for file in files)
+        counts: list[int] = [parquet.read_metadata(file.path).num_rows for file in files]
     except (OSError, pa.ArrowInvalid):
         return None  # told when it is read
+    return sum(counts)
 
 
 def _tables(
@@ -179,7 +180,7 @@ def _with_all_options(
     error: DataError, file: File, names: Sequence[str], columns: TextColumns
 ) -> DataError:
     """Return an error whose proposal reads at least the beginning of the file, if one does."""
-    proposed = dict(error.options or {})
+    proposed, then = dict(error.options or {}), ""
     for _ in range(ROUNDS):
         trial = TextColumns(columns.fields, columns.options.having(proposed))
         try:
@@ -189,18 +190,16 @@ def _with_all_options(
         except (DataError, OSError, pa.ArrowInvalid) as further:
             more = further.options if isinstance(further, DataError) else None
             if not more or all(proposed.get(name) == value for name, value in more.items()):
+                then = f"; then {further.hint}" if isinstance(further, DataError) else ""
                 break
             proposed |= more
         else:
             break
-    if proposed == error.options:
-        return error
-    assert error.hint is not None
     before, after = in_python(error.options or {}), in_python(proposed)
     return DataError(
         error.code,
         error.message,
-        error.hint.replace(before, after, 1),
+        str(error.hint).replace(before, after, 1) + then,
         column=error.column,
         file=error.file,
         line=error.line,

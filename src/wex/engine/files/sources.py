@@ -60,7 +60,7 @@ def files_of(given: Given, input_format: str | None = None) -> Iterator[list[Fil
 
 
 def _listed(given: Given) -> list[str]:
-    several = [given] if isinstance(given, (str, Path)) else given
+    several: object = [given] if isinstance(given, (str, Path)) else given
     paths = list(several) if isinstance(several, Iterable) else []
     if not paths or not all(isinstance(each, (str, os.PathLike)) for each in paths):
         hint = "give a path, a pattern as 'data/*.csv', a folder, or a list of these"

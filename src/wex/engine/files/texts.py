@@ -23,6 +23,17 @@ TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 MICROSECONDS_A_DAY = 86_400_000_000
 
 
+MOST_SHOWN = 60  # characters of a text in an error
+
+_A = {
+    "bool": "true or false",
+    "int": "a whole number of 64 bits",
+    "real": "a number",
+    "timestamp": "a timestamp",
+    "date": "a date",
+}
+
+
 class BadTextError(Exception):
     """A text that is no value of its column, on its way to becoming a DataError."""
 
@@ -58,7 +69,7 @@ class TextColumns:
             return self._timestamps(name, as_values(texts, self.options))
         read = read_values(texts, type_, self.options)
         if read.bad is not None:
-            raise _bad(read, name, texts, type_)
+            raise self._bad(read, name, texts)
         return read.values
 
     def _timestamps(self, name: str, texts: pa.Array) -> pa.Array:
@@ -73,7 +84,7 @@ class TextColumns:
         present = pc.is_valid(texts).to_numpy(zero_copy_only=False)
         bad = _first(~moments.right)
         if bad is not None:
-            raise _bad(Read(texts, bad, _moment_code(moments, bad)), name, texts, TIMESTAMP)
+            raise self._bad(Read(texts, bad, _moment_code(moments, bad)), name, texts)
         zoned = self._zoned.setdefault(name, bool(moments.zoned[np.argmax(present)]))
         odd = _first((moments.zoned != zoned) & present)
         if odd is not None:
@@ -84,6 +95,20 @@ class TextColumns:
             raise BadTextError("zones-mixed", message, name, odd)
         counts = pa.array(moments.counts, mask=~present)
         return counts.cast(self._timestamp_type(name))
+
+    def _bad(self, read: Read, name: str, texts: pa.Array) -> BadTextError:
+        assert read.bad is not None
+        shown = texts[read.bad].as_py()
+        shown = repr(shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…")
+        if read.code == "sub-microsecond":
+            message = f"{shown} is finer than microseconds"
+        elif read.code == "timestamp-range":
+            message = f"{shown} is out of range"
+        else:
+            message = f"{shown} is not {_A[self.fields[name].name]}"
+            if self.fields[name] in (TIMESTAMP, DATE):
+                message += f", read as {' or '.join(self.options.formats)}"
+        return BadTextError(read.code, message, name, read.bad)
 
     def _timestamp_type(self, name: str) -> pa.DataType:
         if name not in self._zoned:
@@ -125,8 +150,8 @@ def _booleans(texts: pa.Array) -> Read:
 
 
 def _dates(texts: pa.Array, options: TextOptions) -> Read:
-    if options.formats == (ISO,):
-        return _cast(texts, pa.date32())
+    if options.formats == (ISO,) and (quick := _cast(texts, pa.date32())).bad is None:
+        return quick
     moments = read_moments(texts, options.formats)
     whole = moments.counts % MICROSECONDS_A_DAY == 0
     bad = _first(~(moments.right & whole))
@@ -156,27 +181,6 @@ def _moment_code(moments: Moments, row: int) -> str:
     if not moments.known[row]:
         return "unreadable"
     return "sub-microsecond" if not moments.fine[row] else "timestamp-range"
-
-
-def _bad(read: Read, name: str, texts: pa.Array, type_: Type) -> BadTextError:
-    assert read.bad is not None
-    shown = texts[read.bad].as_py()
-    if len(shown) > 60:
-        shown = f"{shown[:60]}…"
-    message = {
-        "sub-microsecond": f"{shown!r} is finer than microseconds",
-        "timestamp-range": f"{shown!r} is out of range",
-    }.get(read.code, f"{shown!r} is not {_A[type_.name]}")
-    return BadTextError(read.code, message, name, read.bad)
-
-
-_A = {
-    "bool": "true or false",
-    "int": "a whole number of 64 bits",
-    "real": "a number",
-    "timestamp": "a timestamp in a format that is expected here",
-    "date": "a date in a format that is expected here",
-}
 
 
 def _first(where: np.ndarray) -> int | None:
