@@ -22,7 +22,7 @@ from wex.engine.files.reading import read_table
 from wex.engine.files.writing import csv_lines, json_lines, shown_rows, write_table
 from wex.spec.types import BOOL, DATE, INT, REAL, STRING, TIMESTAMP
 
-texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 moments = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31))
 VALUES = {
     BOOL: st.booleans(),
@@ -56,9 +56,7 @@ def rows(table: pa.Table) -> list[str]:
     return [repr(list(row.values())) for row in table.to_pylist()]
 
 
-@pytest.mark.parametrize(
-    "ending", [".csv", ".csv.gz", ".jsonl", ".jsonl.zst", ".parquet", ".arrow", ".arrow.bz2"]
-)
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".arrow"])
 @given(table=tables(), block=st.sampled_from([2_000, 1 << 24]))
 def test_what_is_written_is_read_back(ending: str, table: pa.Table, block: int) -> None:
     with tempfile.TemporaryDirectory() as folder, patch.object(reading, "TEXT_BLOCK", block):

@@ -5,6 +5,7 @@ A proposal is a dict of text options that make the values readable that were not
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.files.moments import ISO, read_moments
+from wex.engine.files.moments import ISO, expression_of, read_moments
 from wex.engine.files.options import in_python
 from wex.engine.files.texts import MICROSECONDS_A_DAY, as_values, read_values
 from wex.errors import DataError
@@ -45,7 +46,6 @@ _DAYS = (
 )  # fmt: skip
 _MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%y")
 _TIMES = (
-    "",
     "%H:%M:%S",
     "%H:%M",
     "%H:%M:%S.%f",
@@ -61,12 +61,25 @@ _WHOLE = ("%a %b %d %H:%M:%S %Y", "%a %b %e %H:%M:%S %Z %Y")
 _EPOCH_YEARS = (1990, 2100)
 
 
-def _candidates() -> list[str]:
-    with_time = [
-        f"{day}{between}{time}{zone}"
-        for zone, day, time, between in product(_ZONES, _DAYS, _TIMES[1:], _BETWEEN)
-    ]
-    return [*_DAYS, *_MONTHS, *with_time, *_WHOLE]
+def candidates() -> list[str]:
+    """Return the formats of timestamps that are guessed."""
+    return [*_DAYS, *_MONTHS, *(day + tail for tail in _tails() for day in _DAYS), *_WHOLE]
+
+
+def _tails() -> list[str]:
+    return [between + time + zone for zone, time, between in product(_ZONES, _TIMES, _BETWEEN)]
+
+
+def _plausible(text: str) -> list[str]:
+    """Return the candidates that one text may be written in: day and time are looked at apart."""
+    found = []
+    for day in _DAYS:
+        begins = re.match(f"(?i){expression_of(day)}", text)
+        if begins:
+            rest = text[begins.end() :]
+            tails = [tail for tail in _tails() if re.fullmatch(f"(?i){expression_of(tail)}", rest)]
+            found += [day, *(day + tail for tail in tails)]
+    return [*found, *_MONTHS, *_WHOLE]
 
 
 def proposal(
@@ -157,7 +170,7 @@ def _best(texts: pa.Array, type_: Type) -> tuple[str | None, NDArray[np.bool_], 
         return epoch, np.ones(len(texts), np.bool_), ""
     best, most, also = None, np.zeros(len(texts), np.bool_), ""
     first = texts.slice(0, 1)
-    for each in (ISO, *_candidates()):
+    for each in (ISO, *_plausible(first[0].as_py())):
         if not _fits(first, [each], type_).all():
             continue
         fits = _fits(texts, [each], type_)

@@ -120,10 +120,12 @@ def check_format(pattern: str) -> None:
 def _expression(pattern: str) -> str:
     if pattern == ISO:
         return _ISO_PATTERN
-    return f"(?i)^{_translated(pattern)}$"
+    return f"(?i)^{expression_of(pattern)}$"
 
 
-def _translated(pattern: str) -> str:
+@lru_cache(maxsize=1024)
+def expression_of(pattern: str) -> str:
+    """Return the regular expression of a pattern, or of a part of one; its names are directives."""
     found = []
     for part in re.findall(r"%.?|\s+|[^%\s]+", pattern):
         if part.isspace():
@@ -131,7 +133,7 @@ def _translated(pattern: str) -> str:
         elif not part.startswith("%"):
             found.append(re.escape(part))
         elif part[1:] in _SHORT_FOR:
-            found.append(_translated(_SHORT_FOR[part[1:]]))
+            found.append(expression_of(_SHORT_FOR[part[1:]]))
         elif part[1:] in _DIRECTIVES:
             found.append(_DIRECTIVES[part[1:]])
         else:
@@ -262,18 +264,18 @@ def _read_counts(texts: pa.Array, per_second: int) -> Moments:
     sign, digits, behind = (parts.field(at) for at in range(3))
     digits = pc.utf8_ltrim(digits, "0")
     length = pc.utf8_length(digits).fill_null(0).to_numpy()
-    whole = _numbers(pc.utf8_slice_codeunits(digits, 0, 18))  # as many as always fit into 64 bits
+    # Eighteen digits always fit into 64 bits; one that is too many shows as an overflow.
+    most, last = (_numbers(pc.utf8_slice_codeunits(digits, *at)) for at in ((0, 18), (18, 19)))
+    whole = np.where(length == 19, most * 10 + last, most)
+    far = (length > 19) | (whole < most)
     if per_second > 1_000_000:
         coarser = per_second // 1_000_000
-        last = _numbers(pc.utf8_slice_codeunits(digits, 18, 19))
-        exact = np.where(length == 19, whole * 10 + last, whole)
-        far = (length > 19) | (exact < whole)
-        fine = (exact % coarser == 0) & _fraction(behind, 0)[1]
-        counts = exact // coarser
+        fine = (whole % coarser == 0) & _fraction(behind, 0)[1]
+        counts = whole // coarser
     else:
         finer = 1_000_000 // per_second
         fraction, fine = _fraction(behind, len(str(finer)) - 1)
-        far = (length > 18) | (whole > (2**63 - 1) // finer - 1)
+        far |= whole > (2**63 - finer) // finer
         counts = np.where(far, 0, whole) * finer + fraction
     negative = pc.equal(sign, "-").fill_null(False).to_numpy(zero_copy_only=False)
     zoned = np.ones(len(texts), np.bool_)
