@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import pty
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from tests.cli.test_check import WEX, run
 from wex import examples
 from wex.engine.files import reading
 from wex.engine.files.reading import read_table
+from wex.engine.files.sources import refuse_overwriting
 from wex.engine.files.writing import write_table
 from wex.engine.find import Request, find_in_files
 from wex.spec import meaning
@@ -211,3 +215,125 @@ def test_progress_is_shown_on_a_terminal_only() -> None:
     assert b"events" in shown
     assert len(said.splitlines()) == 57
     assert run("find", str(STOCKS), str(DATA / "stocks.csv"), "--json").stderr == b""
+
+
+# --- Files as people have them
+
+PRICES = "symbol,day,price\nA,2000-01-01,1\nA,2000-02-01,2\nB,2000-01-01,3\n"
+
+
+def priced(folder: Path, content: str | bytes = PRICES, name: str = "prices.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.fixture
+def rises(tmp_path: Path) -> Path:
+    path = tmp_path / "rises.wex"
+    path.write_text(
+        "stream s (symbol string, day timestamp, price real) partition by symbol order by day\n"
+        "window rise match [price > price[-1]] measure 1 / (first(price) - last(price)) as far, max(day - day[-1]) as gap\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "symbol,day,price\nA,Jan 1 2000,1\nA,Feb 1 2000,2\n",
+        "symbol,day,price\nA,946684800,1\nA,949363200,2\n",
+        "A;2000/01/01;1,5\nA;2000/02/01;2,5\n",
+    ],
+)
+def test_what_an_error_proposes_can_be_pasted(content: str, rises: Path) -> None:
+    path = priced(rises.parent, content)
+    done = run("find", str(rises), str(path))
+    assert done.returncode == 2
+    (hint,) = re.findall(r"= help: try (--.*)", done.stderr.decode())
+    again = run("find", str(rises), str(path), *shlex.split(hint))
+    assert again.returncode == 0, again.stderr
+    assert b"1 window in 2 events" in again.stderr
+
+
+def test_json_is_valid_and_one_duration_is_the_same_everywhere(rises: Path) -> None:
+    path = priced(rises.parent)
+    said = run("find", str(rises), str(path), "--json").stdout.decode()
+    (row,) = [json.loads(line, parse_constant=pytest.fail) for line in said.splitlines()]
+    assert (row["far"], row["gap"]) == ("Infinity", 31 * 86400)
+    run("find", str(rises), str(path), "-o", str(rises.parent / "out.csv"))
+    assert (rises.parent / "out.csv").read_text().splitlines()[1].endswith(",Infinity,2678400")
+    assert "Infinity" in run("find", str(rises), str(path)).stdout.decode()
+
+
+def test_standard_input(rises: Path) -> None:
+    out_of_order = "symbol,day,price\nA,2000-02-01,2\nA,2000-01-01,1\n"
+    for content in (out_of_order.encode(), gzip.compress(PRICES.encode())):
+        done = run("find", str(rises), "-", "--json", stdin=content)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["window_start"] == "2000-02-01T00:00:00"
+    parquet.write_table(csv.read_csv(priced(rises.parent)).slice(0, 0), rises.parent / "e.parquet")
+    content = (rises.parent / "e.parquet").read_bytes()
+    spec = "stream s (price int) window w match any"
+    (rises.parent / "p.wex").write_text(spec)
+    assert run("find", str(rises.parent / "p.wex"), "-", stdin=content).returncode == 0
+    assert b"read once" in run("find", "-", "-", stdin=spec).stderr
+
+
+def test_several_files_and_one_stream(rises: Path) -> None:
+    first, second = (
+        priced(rises.parent),
+        priced(rises.parent, "symbol,day,price\nB,2000-02-01,4\n", "q.csv"),
+    )
+    for given in ([str(first), str(second)], [str(rises.parent)], [str(rises.parent / "?*.csv")]):
+        done = run("find", str(rises), *given, "--where-key", "symbol=B")
+        assert b"1 window in 2 events" in done.stderr, done.stderr
+    said = run("find", str(rises), str(first), "--where-key", "symbol=C").stderr.decode()
+    assert "no event has symbol = 'C'" in said
+    assert "there are A; B" in said
+
+
+@pytest.mark.parametrize(
+    "target", ["prices.csv", "./x/../prices.csv", "soft.csv", "hard.csv", "new.csv", "rises.wex"]
+)
+@pytest.mark.parametrize("given", ["prices.csv", ".", "*.csv"])
+def test_the_input_is_not_overwritten(given: str, target: str, rises: Path) -> None:
+    folder = rises.parent
+    path = priced(folder)
+    (folder / "x").mkdir()
+    (folder / "soft.csv").symlink_to(path)
+    (folder / "hard.csv").hardlink_to(path)
+    if given == "prices.csv" and target == "new.csv":
+        return  # that is fine
+    with pytest.raises(wex.WexError) as caught:
+        refuse_overwriting(folder / target, [str(rises), str(folder / given)])
+    assert caught.value.code == "output-is-input"
+
+
+def test_the_input_is_not_overwritten_by_the_command(rises: Path) -> None:
+    path = priced(rises.parent)
+    done = run("find", str(rises), str(path), "-o", str(path))
+    assert done.returncode == 2
+    assert b"output-is-input" in done.stderr
+    assert path.read_text() == PRICES
+
+
+def test_other_outputs_are_fine(tmp_path: Path) -> None:
+    priced(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for given, target in [
+        ("prices.csv", "new.csv"), ("*.csv", "new.parquet"), ("*.csv", "sub/new.csv"),
+        (".", "sub/new.csv"), (".", "_new.csv"), ("-", "new.csv"), ("nowhere.csv", "new.csv"),
+    ]:  # fmt: skip
+        where = given if given == "-" else str(tmp_path / given)
+        refuse_overwriting(tmp_path / target, [where])
+
+
+def test_a_compressed_output(rises: Path) -> None:
+    done = run(
+        "find", str(rises), str(priced(rises.parent)), "-o", str(rises.parent / "out.csv.gz")
+    )
+    assert done.returncode == 0
+    assert gzip.decompress((rises.parent / "out.csv.gz").read_bytes()).startswith(
+        b"symbol,window_name,"
+    )
