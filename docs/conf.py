@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pygments.lexer import RegexLexer, words
+from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 import wex
@@ -41,6 +42,7 @@ autodoc_member_order = "bysource"
 
 
 def setup(app: object) -> None:
-    """Register the lexer."""
+    """Register the lexers."""
     app.add_lexer("wex", WexLexer)  # type: ignore[attr-defined]
     app.add_lexer("wex-wrong", WexLexer)  # type: ignore[attr-defined]
+    app.add_lexer("csv", TextLexer)  # type: ignore[attr-defined]
