@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import pickle
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -97,6 +98,7 @@ def test_what_is_null_is_a_choice(tmp_path: Path) -> None:
         "\n\nk,t,x\n\na,2026-01-31,1",
         " k ,t, x\na, 2026-01-31, 1\n",
         'z,z,"k","t","x"\n,,"a","2026-01-31","1"\n',
+        'k,t,x,y\na,2026-01-31,1,5" of rain\n',
         '"a name\nof two lines",k,t,x\n,a,2026-01-31,1\n',
         b"\x1f\x8b" and gzip.compress(b"k,t,x\na,2026-01-31,1\n"),
     ],
@@ -224,6 +226,7 @@ def test_a_day_that_may_be_a_month(tmp_path: Path) -> None:
         ("k,t,x\na,2020-01-01,1\nb,2020-01-01,1,2\n", 3, "this line has 4 values, the header 3"),
         ("k,t,x\na,2020-01-01 00:00:00.1234567,1\n", 2, "finer than microseconds"),
         ("", None, "the file is empty"),
+        ('k,t,x,y\na,2020-01-01,1,\nb,2020-01-01,1,"open\nc,2020-01-01,1,\n', 3, "and never ends"),
         (b"\x80\x81\xfe" * 1000, 1, "not UTF-8"),
         (bytes(range(256)), None, "this is not text"),
         ("k,T,x\na,2020-01-01,1\n", None, "the data has no such column"),
@@ -348,6 +351,9 @@ def test_counts_since_1970_in_json(tmp_path: Path) -> None:
         ('{"k": "a", "t": "2020-01-01", "x": "cheap"}\n', 1, "'cheap' is not a number"),
         ('{"k": "a", "k": "b"}\n', 1, "a key twice"),
         ("5\n", 1, "it is no object"),
+        ("null\n", 1, "it is no object"),
+        ('{"k": "a", "t": "2020-01-01", "x": 1}\n null\n', 2, "it is no object"),
+        ('{"k": "a", "t": 1e999999999, "x": 1}\n', 1, "'1E+999999999' is not a timestamp"),
         ('{"k": "ä", "t": "2020-01-01", "x": 1}\n'.encode("latin-1"), 1, "try encoding='cp1252'"),
     ],
 )
@@ -532,3 +538,31 @@ def test_other_streams_may_be_wrong(tmp_path: Path) -> None:
     )
     path = written(tmp_path, "k,t,x\na,2,1\na,1,1\nb,1,\n")
     assert wex.find_in_file(spec, path, where_key={"k": "a"})["end_index"].to_pylist() == [0, 1]
+
+
+# --- Anything
+
+pieces = st.sampled_from([
+    "k", "t", "x", ",", ";", "\t", "\n", "\r\n", '"', "'", " ", "a", "1", "1,5", "NaN", "2020-01-01", "Z",
+    "Jan 1 2000", "{", "}", "[", "]", '"k": "a"', '"t": "2020-01-01"', '"x": 1', "null", ":", "\0", "\ufeff", "é",
+    "k,t,x\n", "a,2020-01-01,1\n", '{"k": "a", "t": "2020-01-01", "x": 1}\n', '{"x": {"y": 1}}\n', "1577836800",
+])  # fmt: skip
+contents = st.one_of(
+    st.lists(pieces, max_size=30).map("".join).map(str.encode),
+    st.lists(pieces, max_size=30).map(lambda parts: "k,t,x\n" + "".join(parts)).map(str.encode),
+    st.binary(max_size=60),
+)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.parquet", "d.arrow"])
+@given(content=contents)
+def test_any_bytes_are_read_or_explained(name: str, content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), content, name)
+        try:
+            wex.find_in_file(TRADES, path)
+        except wex.WexError as error:
+            assert error.hint
+            options = getattr(error, "options", None)
+            if options and "; then " not in error.hint:  # what is proposed helps
+                wex.find_in_file(TRADES, path, **options)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.files.encoding import check_encoding, decoded, not_decoded
 from wex.engine.files.formats import is_tabbed
 from wex.engine.files.guesses import explained, header_proposal, proposing
-from wex.engine.files.lines import check_encoding, decoded, not_decoded
 from wex.engine.files.texts import MOST_SHOWN, BadTextError
 from wex.spec.suggest import did_you_mean
 
@@ -50,11 +51,13 @@ class _Reading:
         check_encoding(file, self.options)
         self.header, self.skipped = self._header()
 
-    def records(self) -> Iterator[tuple[int, int, list[str]]]:
+    def records(self, *, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
         """Give the records of the file that are not empty, each with its first and last line."""
         with decoded(self.file, self.options) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
-            reader = csv.reader(text, delimiter=self.delimiter, quotechar=self.options.quote)
+            reader = csv.reader(
+                text, delimiter=self.delimiter, quotechar=self.options.quote, strict=strict
+            )
             line = 1
             for record in reader:
                 if record:
@@ -71,15 +74,17 @@ class _Reading:
             if self.options.no_header:
                 return None, 0
             raise self.error("unreadable", "the file is empty", "a CSV file begins with a header")
-        _, last, record = first
+        line, last, record = first
         if self.options.no_header:
             if len(record) != len(self.names):
                 fields = f"the stream line has {len(self.names)} fields"
                 message = f"a line has {_count(len(record), 'value')}, and {fields}"
                 hint = "without a header each line has the fields of the stream line, in order"
-                raise self.error("unreadable", message, hint, line=1, proposed=self._other())
+                raise self.error("unreadable", message, hint, line, proposed=self._other())
             return list(self.names), 0
-        header = [name if name in self.names else name.strip() for name in record]
+        header = record
+        if not set(self.names) <= set(record):
+            header = [name.strip() for name in record]
         for name in self.names:
             if header.count(name) > 1:
                 hint = "give each column a name of its own"
@@ -127,17 +132,34 @@ class _Reading:
             quoted_strings_can_be_null=False,
         )
         try:
-            with decoded(self.file, self.options) as stream:
-                for batch in arrow.open_csv(stream, read, parse, convert):
+            with (
+                decoded(self.file, self.options) as stream,
+                _Counting(stream, self.options.quote.encode()) as counting,
+            ):
+                for batch in arrow.open_csv(pa.PythonFile(counting, "r"), read, parse, convert):
                     yield pa.table(
                         [self._column(batch, name) for name in self.names], list(self.names)
                     )
                     self.rows += batch.num_rows
+            if counting.count % 2:
+                self._check_quotes()
         except UnicodeError as error:
             raise not_decoded(self.file, self.options) from error
         except pa.ArrowInvalid as error:
             if self._has_data():
                 raise self._explained(error) from error
+
+    def _check_quotes(self) -> None:
+        """Raise a DataError if the file ends inside of quotes: Arrow takes all of it as one value."""
+        line = 1
+        try:
+            for _, last, _ in self.records(strict=True):
+                line = last + 1
+        except csv.Error as error:
+            if "end of data" in str(error):
+                hint = "close it; a quote inside of quotes is written twice"
+                message = "a value of this line begins with a quote and never ends"
+                raise self.error("unreadable", message, hint, line) from error
 
     def _has_data(self) -> bool:
         """Tell whether something follows the header; Arrow wants a line end behind it."""
@@ -196,6 +218,32 @@ class _Reading:
     ) -> DataError:
         """Return an error about this file, with a proposal if there is one."""
         return proposing(self.file, (code, message, hint), line, column, proposed)
+
+
+class _Counting(io.RawIOBase):
+    """A file that counts a character in what is read.
+
+    Arrow reads ahead in a thread of its own: once closed, nothing more is read of what is below.
+    """
+
+    def __init__(self, stream: pa.NativeFile, char: bytes) -> None:
+        super().__init__()
+        self._stream, self._char, self._lock = stream, char, Lock()
+        self._is_over, self.count = False, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        with self._lock:
+            content: bytes = b"" if self._is_over else self._stream.read(size)
+        self.count += content.count(self._char)
+        return content
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_over = True
+        super().close()
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from wex.engine.columns import arrow_type
+from wex.engine.files.encoding import check_encoding, decoded, not_decoded
 from wex.engine.files.guesses import explained
-from wex.engine.files.lines import check_encoding, decoded, not_decoded
 from wex.engine.files.texts import BadTextError
 from wex.errors import DataError
 from wex.spec.suggest import did_you_mean
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from wex.spec.types import Type
 
 ARROW_BLOCK = 1 << 22  # bytes that Arrow reads at a time
+MOST_DIGITS = 30  # of a number since 1970; 1e999999999 is one of ten characters
 COUNT = pa.decimal128(38, 9)  # numbers since 1970, exact
 
 
@@ -95,21 +98,23 @@ class _Reading:
     def __init__(self, file: File, names: Sequence[str], columns: TextColumns, keys: Keys) -> None:
         self.file, self.names, self.columns, self.keys = file, names, columns, keys
         self.line = 1
-        written = {name: _written(columns.fields[name]) for name in names}
-        self.types = written | {
-            name: keys.types.get(name, type_) for name, type_ in written.items()
-        }
+        self.types = {name: keys.types.get(name, _written(columns.fields[name])) for name in names}
 
     def table(self, content: bytes) -> pa.Table:
         """Return the rows of a block."""
         if not content.removeprefix(b"\xef\xbb\xbf").strip():
             return pa.table({name: pa.nulls(0) for name in self.names})
-        quick = self._quick(content)
+        # Arrow dies of a block that begins with a null that is no value of a key.
+        quick = (
+            None
+            if re.search(rb"^(?:\xef\xbb\xbf)?\s*null", content, re.M)
+            else self._quick(content)
+        )
         if quick is None:
             return self._slow(content)
         found = []
         for name in self.names:
-            column = pa.chunked_array(quick.column(name)).combine_chunks()
+            column = quick.column(name).combine_chunks()
             found.append(self._values(name, column, content) if self._is_text(name) else column)
         return pa.table(found, list(self.names))
 
@@ -219,7 +224,8 @@ class _Reading:
             case int() | float() if type_ != BOOL and not text and not isinstance(value, bool):
                 return str(value)
             case Decimal() if type_ != BOOL and not text:
-                return format(value, "f") if type_ in (TIMESTAMP, DATE) else str(value)
+                exponent = type_ not in (TIMESTAMP, DATE) or abs(value.adjusted()) > MOST_DIGITS
+                return str(value) if exponent else format(value, "f")
         shown = json.dumps(value, default=float)
         shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
         article = "a text" if text else "a value"
@@ -277,8 +283,6 @@ def _written(type_: Type, values: Sequence[object] = ()) -> pa.DataType | None:
 
 
 def _plain(numbers: pa.Array) -> pa.Array:
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     return pc.replace_substring_regex(numbers, r"\.?0+$|(\.\d*?)0+$", r"\1")
 
 

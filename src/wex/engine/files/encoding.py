@@ -26,12 +26,15 @@ MOST_FOREIGN = 0.3  # of the bytes of a line in which a Latin script is written
 
 @contextmanager
 def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
-    """Open a text file as UTF-8, without compression."""
+    """Open a text file as UTF-8, without compression; what cannot be decoded is a DataError."""
     with file.opened() as stream:
         if options.encoding in ("utf-8", "utf-8-sig"):
             yield stream
-        else:
+            return
+        try:
             yield pa.transcoding_input_stream(stream, options.encoding, "utf-8")
+        except UnicodeError:
+            raise not_decoded(file, options) from None
 
 
 def check_encoding(file: File, options: TextOptions) -> None:
