@@ -69,14 +69,17 @@ def spec_text(choose: random.Random) -> str:
         choose.choice(["", f"within {choose.choice([2, 100, 10_000])} events"]),
         choose.choice(["", "keep shortest", "keep longest", "keep disjoint"]),
         choose.choice(["", f"until {bracket()}", f"until {bracket()} or end"]),
-        choose.choice(["", f"after {regex(2)}"]),
     ]
-    return f"stream s ({stream})\nwindow w\n  match {match}\n  " + " ".join(clauses)
+    after = choose.choice(["", f"after {regex(2)} "])
+    return f"stream s ({stream})\nwindow w\n  {after}match {match}\n  " + " ".join(clauses)
 
 
 def attempt(text: str) -> dict[str, str]:
     """Return how each command ends on a spec: "fine", or the code of its error."""
-    spec = wex.parse(text)
+    try:
+        spec = wex.parse(text)
+    except wex.WexError as error:
+        return {"parse": error.code}
     columns = {
         field.name.text: pa.array(
             [1, 5, 60], pa.float64() if str(field.type) == "real" else pa.int64()
