@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import no_rows
 from wex.engine.arriving import Arriving
-from wex.engine.ipc import from_ipc, to_ipc
+from wex.engine.columns import conform
+from wex.engine.ipc import sound_table, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
 from wex.engine.sorting import no_null_order
 from wex.errors import DataError, StateError, WexError
+from wex.framing import Frame, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +30,13 @@ if TYPE_CHECKING:
     from wex.engine.running import Engine
     from wex.engine.state import State
 
-MAGIC = b"WEXBUCKET1"
+FRAME = Frame(
+    "bucket",
+    b"WEXBUCKET",
+    2,
+    "go on with the version that has written it, or with a new checkpoint",
+)
+FIRST_VERSION = b"WEXBUCKET1{"  # was written without a frame, and is still read
 
 
 @dataclass
@@ -69,12 +78,12 @@ class Bucket:
         if saved is None:
             return cls(engine, rules, Processor.of(engine))
         head, rest = _parts(saved)
-        if head["buckets"] != rules.buckets:
-            message = f"the keys were in {head['buckets']} buckets, and are in {rules.buckets} now"
-            raise StateError("state-buckets", message, f"say buckets={head['buckets']}")
-        state, rows = rest[: head["state"]], rest[head["state"] :]
-        waiting = from_ipc(rows) if rows else None
-        return cls(engine, rules, Processor.of(engine, state), waiting)
+        if head.buckets != rules.buckets:
+            message = f"the keys were in {head.buckets} buckets, and are in {rules.buckets} now"
+            raise StateError("state-buckets", message, f"say buckets={head.buckets}")
+        processor = Processor.of(engine, rest[: head.state])
+        waiting = _waiting(engine, rest[head.state :]) if len(rest) > head.state else None
+        return cls(engine, rules, processor, waiting)
 
     def saved(self) -> bytes:
         """Return all that is in the bucket, as bytes."""
@@ -87,7 +96,7 @@ class Bucket:
             "buckets": self.rules.buckets,
             "state": len(state),
         }
-        return MAGIC + json.dumps(head).encode() + b"\n" + state + rows
+        return FRAME.closed(json.dumps(head).encode() + b"\n" + state + rows)
 
     # --- With a watermark, in microseconds
 
@@ -95,6 +104,7 @@ class Bucket:
         """Return the windows of rows that the watermark has passed; the others wait."""
         if rows is None:
             return self.advance(watermark)
+        check_columns(self.engine, rows)
         rows = _in_utc(rows)
         no_null_order(rows, self.engine.stream.order_by, self.engine.stream.partition_by)
         late = _at_or_before(self._times(rows), watermark)
@@ -237,16 +247,46 @@ class Bucket:
 
 def made_by(saved: bytes) -> str:
     """Return the fingerprint of the engine that a bucket was saved by."""
-    plan: str = _parts(saved)[0]["plan"]
-    return plan
+    return _parts(saved)[0].plan
 
 
-def _parts(saved: bytes) -> tuple[dict[str, Any], bytes]:
+@dataclass(frozen=True)
+class Head:
+    """What the first line of a bucket says: whose it is, and how many bytes its state has."""
+
+    plan: str
+    buckets: int
+    state: int
+
+
+def _parts(saved: bytes) -> tuple[Head, bytes]:
     """Return what the first line of a bucket says, and the rest."""
-    head, _, rest = saved.partition(b"\n")
-    if not head.startswith(MAGIC):
-        raise StateError("not-state", "these bytes are no bucket", "give what was saved before")
-    return json.loads(head.removeprefix(MAGIC)), rest
+    if isinstance(saved, bytes) and saved.startswith(FIRST_VERSION):
+        content = saved[len(FIRST_VERSION) - 1 :]
+    else:
+        content = FRAME.opened(saved)
+    with FRAME.reading():
+        line, _, rest = content.partition(b"\n")
+        head = Head(**json.loads(line))
+        require(isinstance(head.plan, str), "it does not say which plan has made it")
+        for number in (head.buckets, head.state):
+            require(type(number) is int and number >= 0, "it does not say how large it is")
+        require(head.state <= len(rest), "it is cut off")
+    return head, rest
+
+
+def _waiting(engine: Engine, rows: bytes) -> pa.Table:
+    """Return the rows that wait in a bucket: as they arrived, with a place in their streams."""
+    with FRAME.reading():
+        table = sound_table(rows)
+        check_columns(engine, table)
+        no_null_order(table, engine.stream.order_by, engine.stream.partition_by)
+        return table
+
+
+def check_columns(engine: Engine, rows: pa.Table) -> None:
+    """Raise a DataError if rows lack a column, or have one of a type that does not fit."""
+    conform(no_rows(rows.schema), engine.fields, engine.stream.partition_by)
 
 
 def _microseconds(column: pa.ChunkedArray) -> np.ndarray:

@@ -13,7 +13,7 @@ from wex.engine.aggregates import Result, fold_of, shared_key
 from wex.engine.arrays import whole
 from wex.engine.truths import kleene
 from wex.engine.values import Faults, all_known, compile_term
-from wex.theory.terms import Field
+from wex.theory.terms import Constant, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,6 +144,8 @@ def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -
     """Return the arithmetic of a measure on its aggregates."""
     if isinstance(measure.value, Field):
         return values[int(measure.value.name[1:])]
+    if isinstance(measure.value, Constant) and isinstance(measure.value.value, str):
+        return Result(pa.repeat(measure.value.value, size))
     rows = _Results({f"#{at}": value for at, value in enumerate(values)}, size)
     faults = Faults()
     found = np.asarray(compile_term(measure.value)(rows, 0, faults))

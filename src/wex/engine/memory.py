@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arrays import whole
-from wex.engine.state import joined
+from wex.engine.state import FRAME, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +82,8 @@ class Memory:
                 )
             begin = len(self._numbers)
             self._numbers.update(zip(listed, range(begin, begin + len(new)), strict=True))
+            if len(self._numbers) != begin + len(new):
+                raise FRAME.unsound("a stream stands there twice")
             known[new] = np.arange(begin, begin + len(new))
             if len(self._numbers) > len(self._layer):
                 more = np.full(2 * len(self._numbers) - len(self._layer), -1, dtype=np.int64)

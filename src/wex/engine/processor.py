@@ -16,7 +16,8 @@ from wex.engine.data_errors import arrow_errors
 from wex.engine.memory import Memory
 from wex.engine.running import Engine, engine_of
 from wex.engine.sorting import sort_indices, sort_keys
-from wex.engine.state import from_bytes, to_bytes
+from wex.engine.soundness import read_state
+from wex.engine.state import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ class Processor:
         processor = cls.__new__(cls)
         processor._begin(engine)  # noqa: SLF001
         if state is not None:
-            processor.resume(from_bytes(state, engine.fingerprint))
+            processor.resume(read_state(state, engine))
         return processor
 
     def _begin(self, engine: Engine) -> None:
@@ -124,7 +125,7 @@ class Processor:
     ) -> Processor:
         """Return a processor that goes on where another one has saved its state."""
         processor = cls(spec, partition_by, order_by)
-        processor.resume(from_bytes(state, processor._engine.fingerprint))
+        processor.resume(read_state(state, processor._engine))
         return processor
 
     def restart(self, keys: pa.Table) -> None:

@@ -147,6 +147,20 @@ def changes(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     return found
 
 
+def same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Tell of each row of two columns of one type whether they are equal; NULL and NaN are."""
+    size = len(one)
+    both = pa.chunked_array([*one.chunks, *two.chunks], one.type)
+    found = np.ones(size, dtype=np.bool_)
+    for each in _without_gaps(both):
+        values = _comparable(each)
+        if values is None:
+            found &= pc.equal(each.slice(0, size), each.slice(size)).to_numpy()
+        else:
+            found &= values[:size] == values[size:]
+    return found
+
+
 def _take(column: pa.ChunkedArray, indices: pa.Array, name: str) -> pa.ChunkedArray:
     try:
         return column.take(indices)

@@ -6,7 +6,6 @@ belong to a stream: its last events, the starts that are open in each window wit
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.arrays import spans
-from wex.engine.ipc import from_ipc, to_ipc
+from wex.engine.ipc import sound_table, to_ipc
 from wex.errors import StateError
+from wex.framing import Frame, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-MAGIC = b"WEXSTATE"
-VERSION = 1
-CHECKSUM = 32
+FRAME = Frame(
+    "state",
+    b"WEXSTATE",
+    1,
+    "read it with the version that has written it, or process the stream anew",
+)
 KEY = "key."  # before the names of key columns
 COUNT = "#"  # the column that counts the rows of a list is named for the list
 
@@ -89,38 +92,30 @@ def to_bytes(state: State, fingerprint: str) -> bytes:
         "tables": list(tables),
         "sizes": [len(payload) for payload in payloads],
     }
-    head = MAGIC + VERSION.to_bytes(2, "big")
     written = json.dumps(index, separators=(",", ":")).encode()
-    body = len(written).to_bytes(4, "big") + written + b"".join(payloads)
-    return head + hashlib.sha256(head + body).digest() + body
+    return FRAME.closed(len(written).to_bytes(4, "big") + written + b"".join(payloads))
 
 
 def from_bytes(content: bytes, fingerprint: str) -> State:
-    """Return the state in some bytes; whatever is wrong with them is a StateError."""
-    head = MAGIC + VERSION.to_bytes(2, "big")
-    if not isinstance(content, bytes | bytearray | memoryview):
-        message = f"a {type(content).__name__} is no state"
-        raise StateError("not-state", message, "give the bytes that state() has returned")
-    content = bytes(content)
-    if not content.startswith(MAGIC):
-        raise StateError("not-state", "these bytes are no state", "give what state() has returned")
-    if not content.startswith(head):
-        found = int.from_bytes(content[len(MAGIC) : len(head)], "big")
-        message = f"this state is of version {found}, and this wex reads version {VERSION}"
-        hint = "read it with the version that has written it, or process the stream anew"
-        raise StateError("state-version", message, hint)
-    checksum, body = content[len(head) :][:CHECKSUM], content[len(head) + CHECKSUM :]
-    if hashlib.sha256(head + body).digest() != checksum:
-        message = "this state is damaged: its checksum does not fit"
-        raise StateError("state-damaged", message, "give all the bytes that state() has returned")
-    length = int.from_bytes(body[:4], "big")
-    index = json.loads(body[4 : 4 + length])
-    if index["plan"] != fingerprint:
-        message = "this state belongs to another spec"
-        hint = "restore it with the spec that it was saved with, or process the stream anew"
-        raise StateError("state-spec", message, hint)
-    tables, begin = {}, 4 + length
-    for name, size in zip(index["tables"], index["sizes"], strict=True):
-        tables[name] = from_ipc(body[begin : begin + size])
-        begin += size
-    return State(tables.pop(""), tables)
+    """Return the state in some bytes, of a plan: its tables are sound, if not what they say.
+
+    See `wex.engine.soundness` for that. Whatever is wrong with the bytes is a StateError.
+    """
+    body = FRAME.opened(content)
+    with FRAME.reading():
+        length = int.from_bytes(body[:4], "big")
+        index = json.loads(body[4 : 4 + length])
+        if index["plan"] != fingerprint:
+            message = "this state belongs to another spec"
+            hint = "restore it with the spec that it was saved with, or process the stream anew"
+            raise StateError("state-spec", message, hint)
+        names, sizes = index["tables"], index["sizes"]
+        require(all(isinstance(name, str) for name in names), "a table has no name")
+        require(all(type(size) is int and size >= 0 for size in sizes), "a table has no size")
+        require(len(set(names)) == len(names) == len(sizes), "a table stands there twice")
+        require(4 + length + sum(sizes) == len(body), "tables are cut off")
+        tables, begin = {}, 4 + length
+        for name, size in zip(names, sizes, strict=True):
+            tables[name] = sound_table(body[begin : begin + size])
+            begin += size
+        return State(tables.pop(""), tables)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+KEEP = ("all", "shortest", "longest", "disjoint")
+RESULT_COLUMNS = ("window_name", "start_index", "end_index", "window_start", "window_end")
+
 RESERVED = frozenset(
     [
         "stream",

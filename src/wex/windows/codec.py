@@ -1,14 +1,14 @@
-"""Frozen values as bytes and back: JSON, compressed, with a version and a checksum. No pickle.
+"""Frozen values as bytes and back: JSON, compressed, in a frame with a checksum. No pickle.
 
-Only the classes that a caller names can come back, so bytes from anywhere do no harm: whatever is
-wrong with them is a StateError.
+Only the classes that a caller names can come back. What they hold is checked by the caller: see
+`wex.windows.soundness`.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
+import re
 import zlib
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -16,42 +16,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.errors import StateError
+from wex.framing import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-CHECKSUM = 32  # bytes of a SHA-256
+    from wex.framing import Frame
+
+MOST_BYTES = 1 << 30  # that compressed content may unpack to
+_DTYPES = ("<i4", "|b1")  # of arrays in a plan
+_FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 
 
-def to_bytes(value: object, magic: bytes, version: int) -> bytes:
+def to_bytes(value: object, frame: Frame) -> bytes:
     """Return a value as bytes that say what they are."""
-    payload = zlib.compress(canonical(value))
-    head = magic + version.to_bytes(2, "big")
-    return head + hashlib.sha256(head + payload).digest() + payload
+    return frame.closed(zlib.compress(canonical(value)))
 
 
-def from_bytes(
-    content: bytes, magic: bytes, version: int, classes: Iterable[type], what: str
-) -> object:
+def from_bytes(content: bytes, frame: Frame, classes: Iterable[type]) -> object:
     """Return the value in some bytes; what is wrong with them is a StateError."""
-    head = magic + version.to_bytes(2, "big")
-    if not content.startswith(magic):
-        raise StateError("not-state", f"these bytes are no {what}", "give what was saved before")
-    if not content.startswith(head):
-        found = int.from_bytes(content[len(magic) : len(head)], "big")
-        message = f"this {what} is of version {found}, and this wex reads version {version}"
-        raise StateError("state-version", message, f"make the {what} anew with this version")
-    checksum, payload = content[len(head) :][:CHECKSUM], content[len(head) + CHECKSUM :]
-    if hashlib.sha256(head + payload).digest() != checksum:
-        message = f"this {what} is damaged: its checksum does not fit"
-        raise StateError("state-damaged", message, "give all the bytes that were saved")
+    payload = frame.opened(content)
     known = {each.__name__: each for each in classes}
-    try:
-        return _decoded(json.loads(zlib.decompress(payload)), known)
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-        message = f"this {what} does not hold together: {type(error).__name__}"
-        raise StateError("state-damaged", message, f"make the {what} anew") from error
+    with frame.reading():
+        return _decoded(json.loads(_unpacked(payload)), known)
+
+
+def _unpacked(payload: bytes) -> bytes:
+    """Return what was compressed, unless it is more than anybody has written."""
+    reader = zlib.decompressobj()
+    content = reader.decompress(payload, MOST_BYTES)
+    require(reader.eof and not reader.unused_data, "what is compressed in it does not end well")
+    return content
 
 
 def canonical(value: object) -> bytes:
@@ -88,10 +83,19 @@ def _decoded(value: object, known: dict[str, type]) -> object:
         case list():
             return tuple(_decoded(each, known) for each in value)
         case {"@": "Fraction", "value": str(text)}:
+            require(_FRACTION.fullmatch(text), "a fraction is something else")
             return Fraction(text)
         case {"@": "array", "dtype": str(dtype), "shape": list(shape), "content": str(content)}:
-            flat = np.frombuffer(base64.b64decode(content), dtype=np.dtype(dtype))
-            return flat.reshape(tuple(shape))
+            return _array(dtype, shape, base64.b64decode(content, validate=True))
         case {"@": str(name), **named}:
             return known[name](**{str(each): _decoded(part, known) for each, part in named.items()})
     raise TypeError(type(value))
+
+
+def _array(dtype: str, shape: list[object], content: bytes) -> np.ndarray:
+    require(dtype in _DTYPES, "an array has values of another type")
+    require(all(type(size) is int and size >= 0 for size in shape), "an array has no such shape")
+    flat = np.frombuffer(content, dtype=np.dtype(dtype))
+    if flat.dtype == np.bool_:
+        require(not flat.size or flat.view(np.uint8).max() <= 1, "neither true nor false")
+    return flat.reshape(tuple(shape))  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.automata.dfa import DFA
+from wex.framing import Frame
 from wex.spec.types import Type
 from wex.theory import terms
 from wex.windows import codec
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
     from wex.theory.terms import Guard
 
-MAGIC = b"WEXPLAN"
-VERSION = 1
+FRAME = Frame("plan", b"WEXPLAN", 1, "make the plan anew with this version")
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,16 @@ class Plan:
 
     def to_bytes(self) -> bytes:
         """Return the plan as bytes."""
-        return codec.to_bytes(self, MAGIC, VERSION)
+        return codec.to_bytes(self, FRAME)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Plan:
         """Return the plan in some bytes, or raise a StateError."""
-        found = codec.from_bytes(content, MAGIC, VERSION, CLASSES, "plan")
+        from wex.windows.soundness import check_plan  # noqa: PLC0415  (which reads plans, too)
+
+        found = codec.from_bytes(content, FRAME, CLASSES)
+        with FRAME.reading():
+            check_plan(found)
         assert isinstance(found, Plan)
         return found
 

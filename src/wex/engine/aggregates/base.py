@@ -14,6 +14,7 @@ from wex.engine.arrays import whole
 from wex.engine.kernels.arrays import plain
 from wex.engine.truths import kleene
 from wex.engine.values import Faults, all_known, compile_term
+from wex.framing import require
 from wex.spec.types import OTHER, Type
 from wex.theory.terms import Constant, Field, Guard, Term
 
@@ -85,6 +86,10 @@ class Fold(ABC):
     def result(self, name: str, parts: Parts) -> Result:
         """Return what an aggregate of that name is for each range."""
 
+    @abstractmethod
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        """Raise an UnsoundError unless saved columns can be those of panes with so many events."""
+
     # --- What subclasses share
 
     def given(self, rows: Whole) -> Given:
@@ -139,6 +144,20 @@ class Result:
     known: Bools | None = None
     bad: Bools | None = None
     why: str = ""
+
+
+def check_whole(parts: Parts, *names: str) -> None:
+    """Raise an UnsoundError if one of some columns has a NULL."""
+    for name in names:
+        require(not parts[name].null_count, f"`{name}` of a pane has no value")
+
+
+def check_counts(parts: Parts, sizes: Ints, *names: str) -> None:
+    """Raise an UnsoundError if one of some columns counts more events than a pane has."""
+    check_whole(parts, *names)
+    for name in names:
+        counts = as_numpy(parts[name])
+        require(((counts >= 0) & (counts <= sizes)).all(), f"`{name}` of a pane is out of range")
 
 
 def both(one: Bools | None, two: Bools | None) -> Bools | None:

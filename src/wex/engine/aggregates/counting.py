@@ -16,12 +16,15 @@ from wex.engine.aggregates.base import (
     Result,
     as_numpy,
     both,
+    check_counts,
+    check_whole,
     running_sums,
     sizes_of,
 )
 from wex.engine.panes import items_of
 from wex.engine.truths import kleene
 from wex.engine.values import Faults
+from wex.framing import require
 from wex.spec.types import DURATION
 from wex.theory.terms import Guard
 
@@ -48,6 +51,9 @@ class Count(Fold):
 
     def result(self, name: str, parts: Parts) -> Result:
         return Result(as_numpy(parts["n"]))
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        check_counts(parts, sizes, "n")
 
 
 class _Counted(Lifted):
@@ -84,6 +90,10 @@ class Truths(Fold):
         if name == "count_if":
             return Result(true)
         return Result(true > 0 if name == "some" else true == known, known > 0)
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        check_counts(parts, sizes, "known")
+        check_counts(parts, as_numpy(parts["known"]), "true")
 
 
 class _Summed(Lifted):
@@ -133,6 +143,14 @@ class WholeSum(Fold):
         for at in np.flatnonzero(~small & (n > 0)):
             average[at] = ((int(high[at]) << HALF) + int(low[at])) / int(n[at])
         return Result(average, n > 0)
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        check_counts(parts, sizes, "n")
+        check_whole(parts, "high", "low")
+        high, low, n = (as_numpy(parts[each]) for each in ("high", "low", "n"))
+        most = np.minimum(n, 1 << HALF - 1) << HALF - 1  # the high half of so many numbers
+        require(((high >= -most) & (high <= most)).all(), "a sum of a pane is out of range")
+        require(((low >= 0) & (low < 1 << HALF)).all(), "a sum of a pane is out of range")
 
 
 class _WholeSummed(_Summed):

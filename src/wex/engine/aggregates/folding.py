@@ -17,6 +17,8 @@ from wex.engine.aggregates.base import (
     Parts,
     Result,
     as_numpy,
+    check_counts,
+    check_whole,
     dense_items,
     passed_on,
     running_sums,
@@ -26,6 +28,7 @@ from wex.engine.aggregates.base import (
 from wex.engine.kernels import folds
 from wex.engine.kernels.arrays import plain
 from wex.engine.panes import items_of
+from wex.framing import require
 from wex.spec.types import REAL
 from wex.theory.terms import Field, Term
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from wex.windows.measures import Aggregate
 
     Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
 
 
 class FloatStats(Fold):
@@ -79,6 +83,10 @@ class FloatStats(Fold):
         if name == "avg":
             total = total / (n if known is None else np.maximum(n, 1))
         return Result(total, known, bad, "a sum of infinities that is not a number")
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        check_counts(parts, sizes, "n")
+        check_whole(parts, "total", "least", "most")
 
 
 class _FloatFolded(Lifted):
@@ -136,6 +144,10 @@ class Spread(Fold):
         bad = (as_numpy(parts["infinite"]) > 0) & (n > 1)
         return Result(np.sqrt(found) if name == "stddev" else found, n > 1, bad, INFINITE)
 
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        check_counts(parts, sizes, "n", "infinite")
+        check_whole(parts, "mean", "square", "base")
+
 
 class _SpreadFolded(Lifted):
     def __init__(
@@ -184,6 +196,11 @@ class Best(Fold):
 
     def result(self, name: str, parts: Parts) -> Result:
         return passed_on(parts["value"])
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        check_whole(parts, "there")
+        known = as_numpy(parts["key"].is_valid())
+        require((known | ~as_numpy(parts["there"])).all(), "a pane has a value without its key")
 
 
 class _BestFolded(Lifted):

@@ -23,6 +23,7 @@ from wex.engine.columns import arrow_type
 from wex.engine.natural import guarded, natural, own_aggregate, plain_value
 from wex.engine.panes import items_of
 from wex.engine.results import storage_of
+from wex.engine.state import FRAME
 from wex.errors import WexError
 from wex.spec.own import OWN
 
@@ -79,6 +80,9 @@ class Own(Fold):
         found = [plain_value(guarded(name, own.result, each), type_, name) for each in states]
         return passed_on(pa.array(found, storage_of(arrow_type(type_))))
 
+    def check(self, parts: Parts, sizes: NDArray[np.int64]) -> None:
+        """Pass: the bytes are the class's own, and are read when they are needed."""
+
     # --- States as bytes
 
     def dump(self, state: object) -> bytes:
@@ -103,7 +107,8 @@ class Own(Fold):
         own = own_aggregate(self.aggregate.name)
         if hasattr(own, "load"):
             return guarded(self.aggregate.name, own.load, content)
-        return _untagged(json.loads(content))
+        with FRAME.reading():
+            return _untagged(json.loads(content))
 
 
 def _tagged(state: object) -> object:

@@ -17,12 +17,15 @@ from wex.engine.aggregates.base import (
     Result,
     as_numpy,
     both,
+    check_counts,
+    check_whole,
     passed_on,
     sizes_of,
 )
 from wex.engine.arrays import joined, nothing, taken
 from wex.engine.kernels import folds
 from wex.engine.panes import items_of
+from wex.framing import require
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from wex.engine.panes import Items, Panes, Ranges
 
     Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
 
 
 class Passing(Fold):
@@ -57,6 +61,9 @@ class Passing(Fold):
 
     def result(self, name: str, parts: Parts) -> Result:
         return passed_on(parts["value"])
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        """Pass: any value will do, and none."""
 
 
 class _Ends(Lifted):
@@ -113,6 +120,12 @@ class Collect(Passing):
 
     def of_items(self, items: Items, column: pa.Array) -> Lifted:
         return _Collected(items, column)
+
+    def check(self, parts: Parts, sizes: Ints) -> None:
+        lists = parts["value"]
+        check_whole(parts, "value")
+        require(not lists.flatten().null_count, "a pane has collected a NULL")
+        check_counts({"length": pc.list_value_length(lists)}, sizes, "length")
 
 
 class _Collected(Lifted):

@@ -21,16 +21,14 @@ from wex.spec.types import (
     Type,
     microseconds,
 )
-from wex.spec.vocabulary import ALIKE, CLAUSES
+from wex.spec.vocabulary import ALIKE, CLAUSES, KEEP, RESULT_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from wex.spec.problems import Problems
 
-KEEP = ("all", "shortest", "longest", "disjoint")
 NULLS = ("error", "skip")
-RESULT_COLUMNS = ("window_name", "start_index", "end_index", "window_start", "window_end")
 
 
 def check_stream(stream: tree.Stream, scope: Scope, problems: Problems) -> None:
