@@ -17,12 +17,14 @@ import pyarrow.compute as pc
 from wex.engine.arrays import no_rows
 from wex.engine.arriving import Arriving
 from wex.engine.columns import conform
+from wex.engine.data_errors import arrow_errors
 from wex.engine.ipc import sound_table, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
 from wex.engine.sorting import no_null_order
 from wex.errors import DataError, StateError, WexError
 from wex.framing import Frame, require
+from wex.spec.types import INT, TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,14 +106,14 @@ class Bucket:
         """Return the windows of rows that the watermark has passed; the others wait."""
         if rows is None:
             return self.advance(watermark)
-        check_columns(self.engine, rows)
-        rows = _in_utc(rows)
+        rows = _in_utc(declared(self.engine, rows))
         no_null_order(rows, self.engine.stream.order_by, self.engine.stream.partition_by)
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
         parts = [each for each in (self.waiting, rows) if each is not None]
-        self.waiting = pa.concat_tables(parts, promote_options="permissive")
+        with arrow_errors():
+            self.waiting = pa.concat_tables(parts, promote_options="permissive")
         return self.advance(watermark)
 
     def advance(self, watermark: int) -> pa.Table:
@@ -278,15 +280,17 @@ def _parts(saved: bytes) -> tuple[Head, bytes]:
 def _waiting(engine: Engine, rows: bytes) -> pa.Table:
     """Return the rows that wait in a bucket: as they arrived, with a place in their streams."""
     with FRAME.reading():
-        table = sound_table(rows)
-        check_columns(engine, table)
-        no_null_order(table, engine.stream.order_by, engine.stream.partition_by)
+        table = declared(engine, sound_table(rows))
+        order = engine.stream.order_by
+        require(order and engine.fields[order[0]] in (TIMESTAMP, INT), "rows wait without a time")
+        no_null_order(table, order, engine.stream.partition_by)
         return table
 
 
-def check_columns(engine: Engine, rows: pa.Table) -> None:
-    """Raise a DataError if rows lack a column, or have one of a type that does not fit."""
+def declared(engine: Engine, rows: pa.Table) -> pa.Table:
+    """Return the columns of the stream; one that is missing, or does not fit, is a DataError."""
     conform(no_rows(rows.schema), engine.fields, engine.stream.partition_by)
+    return rows.select(list(engine.fields))
 
 
 def _microseconds(column: pa.ChunkedArray) -> np.ndarray:
