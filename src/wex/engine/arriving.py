@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from wex.engine.arrays import spans
 from wex.engine.batch import Batch
-from wex.engine.columns import conform, shown
-from wex.engine.data_errors import enum_error, null_error
+from wex.engine.columns import conform
 from wex.engine.sorting import changes, in_order, in_stream_order, no_null_order, sort, sort_keys
 from wex.engine.zones import check_zones
 from wex.errors import DataError
@@ -40,15 +39,14 @@ class Arriving:
         sorted_rows: bool = False,
     ) -> None:
         self.stream = engine.stream
-        fields, self._fields, self._tail = engine.fields, engine.fields, engine.tail
+        fields = self._fields = engine.fields
         table = conform(data, fields, self.stream.partition_by)
         if schema is not None:
             table = _as_before(table, schema)
         check_zones(self.stream.moments, table)
         no_null_order(table, self.stream.order_by, self.stream.partition_by)
-        self._missing = [name for name in fields if name in engine.guarded]
         if self.stream.skip_nulls:
-            table = _without(table, self._missing)
+            table = _without(table, engine.missing)
         by = self.stream.partition_by, self.stream.order_by
         if sorted_rows and not in_stream_order(table, *by):
             raise DataError(
@@ -81,12 +79,10 @@ class Arriving:
         """Return the batch, the last events of its streams before their new ones."""
         ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
         positions = prior.numbers("position")
-        self._check(positions)
         tails = prior.lists["tail"]
         if not tails.num_rows:
             return self._batch(self.table, self.starts, self.starts, ends, positions)
         kept = prior.counts("tail")
-        self._check_order(tails, kept, positions)
         before = np.cumsum(kept)
         whole = pa.concat_tables([tails, self.table])
         if len(kept) > 1:
@@ -122,64 +118,6 @@ class Arriving:
             [column.slice(len(rows)) for column in columns],
         )
         return late
-
-    # --- What is wrong with the data
-
-    def _check(self, positions: Ints) -> None:
-        """Raise a DataError at the first row with a NULL where guards read, or outside an enum.
-
-        NaN is looked for later, when the columns are read.
-        """
-        wrong: list[tuple[int, int, str]] = []
-        for at, name in enumerate(self._missing):
-            column = self.table.column(name)
-            row = _first(column.is_null().to_numpy()) if column.null_count else None
-            if row is not None:
-                wrong.append((row, at, name))
-        for at, (name, type_) in enumerate(self._fields.items()):
-            if type_.values:
-                column = self.table.column(name)
-                listed = pc.is_in(column, value_set=pa.array(type_.values, pa.string()))
-                row = _first(pc.and_not(pc.is_valid(column), listed).to_numpy())
-                if row is not None:
-                    wrong.append((row, len(self._fields) + at, name))
-        if not wrong:
-            return
-        row, at, name = min(wrong)
-        value = self.table.column(name)[row]
-        stream = int(np.searchsorted(self.starts, row, side="right")) - 1
-        key = tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by)
-        position = int(positions[stream] + row - self.starts[stream])
-        if at < len(self._fields):
-            raise null_error("NULL", name, key, position)
-        raise enum_error(value.as_py(), str(self._fields[name]), name, key, position)
-
-    def _check_order(self, tails: pa.Table, kept: Ints, positions: Ints) -> None:
-        """Raise a DataError if an event sorts before the last one of its stream."""
-        known = np.flatnonzero(kept > 0)
-        if not self.stream.order_by or not len(known):
-            return
-        last = tails.take(pa.array(np.cumsum(kept)[known] - 1))
-        first = self.table.take(pa.array(self.starts[known]))
-        columns = sort_keys(pa.concat_tables([last, first]), (), self.stream.order_by, self._fields)
-        fine = in_order(
-            [column.slice(0, len(known)) for column in columns],
-            [column.slice(len(known)) for column in columns],
-        )
-        bad = _first(~fine)
-        if bad is None:
-            return
-        row = int(self.starts[known[bad]])
-        name = self.stream.order_by[0]
-        raise DataError(
-            "late",
-            f"an event at {shown(self.table.column(name)[row])} comes after one"
-            f" at {shown(last.column(name)[bad])}",
-            "feed the events of a stream in their order, ties in the order of the other columns",
-            column=name,
-            key=tuple(shown(self.table.column(each)[row]) for each in self.stream.partition_by),
-            position=int(positions[known[bad]]),
-        )
 
 
 def missing(column: pa.ChunkedArray) -> Bools:
@@ -217,8 +155,3 @@ def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
             )
         table = table.set_column(at, field, pa.nulls(len(column), field.type))
     return table
-
-
-def _first(where: Bools) -> int | None:
-    found = int(np.argmax(where)) if len(where) else 0
-    return found if len(where) and where[found] else None

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from wex.engine.arrays import spans, whole
 from wex.engine.columns import shown
 from wex.engine.data_errors import null_error
+from wex.engine.faults import FaultError
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
 if TYPE_CHECKING:
@@ -138,6 +139,10 @@ class Batch:
             position=self.position[low:high],
         )
 
+    def before(self, row: int) -> Batch:
+        """Return the events before a row, of a batch with one stream."""
+        return replace(self, table=self.table.slice(0, row), end=np.array([row]))
+
     def heads(self, length: int) -> tuple[Batch, Ints]:
         """Return the first events of all streams that begin here, and which rows they are."""
         young = self.position < length
@@ -190,8 +195,9 @@ class Block:
             squares = np.dot(column, column)
         if np.isnan(squares):  # as no sum of squares is without a NaN
             row = self.row + int(np.argmax(np.isnan(column)))
-            key = self.batch.key(self.batch.stream_of(row))
-            raise null_error("NaN", name, key, self.batch.position_of(row))
+            stream = self.batch.stream_of(row)
+            error = null_error("NaN", name, self.batch.key(stream), self.batch.position_of(row))
+            raise FaultError(error, stream, row)
 
     def known(self, name: str, offset: int) -> Bools | None:
         """Return None: what decides about windows is known everywhere."""

@@ -263,9 +263,8 @@ class Head:
 
 def _parts(saved: bytes) -> tuple[Head, bytes]:
     """Return what the first line of a bucket says, and the rest."""
-    if isinstance(saved, bytes) and saved.startswith(FIRST_VERSION):
-        content = saved[len(FIRST_VERSION) - 1 :]
-    else:
+    content = _without_frame(saved)
+    if content is None:
         content = FRAME.opened(saved)
     with FRAME.reading():
         line, _, rest = content.partition(b"\n")
@@ -275,6 +274,12 @@ def _parts(saved: bytes) -> tuple[Head, bytes]:
             require(type(number) is int and number >= 0, "it does not say how large it is")
         require(head.state <= len(rest), "it is cut off")
     return head, rest
+
+
+def _without_frame(saved: object) -> bytes | None:
+    """Return the content of a bucket of the first version; None: it is none."""
+    first = isinstance(saved, bytes) and saved.startswith(FIRST_VERSION)
+    return saved[len(FIRST_VERSION) - 1 :] if first else None  # type: ignore[index]
 
 
 def _waiting(engine: Engine, rows: bytes) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from wex.engine.aggregates import Result, fold_of, shared_key
 from wex.engine.arrays import whole
 from wex.engine.truths import kleene
-from wex.engine.values import Faults, all_known, compile_term
+from wex.engine.values import UNKNOWN, Faults, all_known, compile_term
 from wex.theory.terms import Constant, Field
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from wex.windows.plan import PlannedWindow
 
     Bools = NDArray[np.bool_]
-    Fail = Callable[[int, str, str | None], Exception]  # window, message, measure
+    Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
+    Why = Callable[[int, int], str]  # the number of a fold, a window
 
 SPOILT = "spoilt"  # the column of a pane that says whether arithmetic failed in it
 
@@ -59,27 +60,28 @@ class Measuring:
 
     def lift(self, rows: Whole, panes: Panes, carried: pa.Table) -> Measured:
         """Return the folds with the events of a batch, behind the panes carried over."""
-        lifted, spoilt, why = [], [], []
+        lifted, spoilt, faults = [], [], []
         for at, fold in enumerate(self.folds):
             given = fold.given(rows)
             parts = {name: whole(carried.column(f"{at}.{name}")) for name in fold.types_of(rows)}
             lifted.append(fold.lift(rows, given, panes, parts))
             before = carried.column(f"{at}.{SPOILT}").to_numpy()
-            bad = None
-            if given.bad is not None or before.any():
-                rows_bad = np.zeros(rows.size, np.int64) if given.bad is None else given.bad
-                spread = panes.spread(rows_bad.astype(np.int64), before.astype(np.int64))
+            bad, failed = None, given.faults.bad
+            if failed is not None or before.any():
+                rows_bad = np.zeros(rows.size, np.int64)
+                rows_bad += 0 if failed is None else failed
+                spread = panes.spread(rows_bad, before.astype(np.int64))
                 bad = np.concatenate([[0], np.cumsum(spread)])
             spoilt.append(bad)
-            why.append(given.why or "a value that has no result")
-        return Measured(self, rows, lifted, spoilt, why)
+            faults.append(given.faults)
+        return Measured(self, panes, lifted, spoilt, faults)
 
     def results(
         self,
         size: int,
         parts: Sequence[Parts],
         spoilt: Sequence[Bools | None],
-        why: Sequence[str],
+        why: Why,
         fail: Fail,
     ) -> dict[str, Result]:
         """Return each measure by name; a window that has no result is a failure."""
@@ -89,7 +91,8 @@ class Measuring:
             for aggregate, place in zip(measure.aggregates, read, strict=True):
                 bad = spoilt[place]
                 if bad is not None and bad.any():
-                    raise fail(int(np.argmax(bad)), why[place], measure.name)
+                    window = int(np.argmax(bad))
+                    raise fail(window, why(place, window), measure.name)
                 value = self.folds[place].result(aggregate.name, parts[place])
                 if value.bad is not None and value.bad.any():
                     raise fail(int(np.argmax(value.bad)), value.why, measure.name)
@@ -104,9 +107,8 @@ class Measuring:
         faults = Faults()
         held, _ = kleene(self.having, _Results(results, size), faults)  # type: ignore[arg-type]
         if faults.bad is not None:
-            raise fail(
-                int(np.argmax(np.broadcast_to(faults.bad, (size,)))), f"a value {faults.why}", None
-            )
+            window = int(np.argmax(np.broadcast_to(faults.bad, (size,))))
+            raise fail(window, faults.why(window), None)
         return held
 
 
@@ -115,16 +117,28 @@ class Measured:
     """The folds of one batch, to be asked for ranges of panes."""
 
     measuring: Measuring
-    rows: Whole
+    panes: Panes
     lifted: list[Lifted]
     spoilt: list[NDArray[np.int64] | None]
-    why: list[str]
+    faults: list[Faults]
 
     def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
         """Return the measures of windows."""
         parts = [each.fold(windows) for each in self.lifted]
         spoilt = self._spoilt(windows)
-        return self.measuring.results(len(windows.low), parts, spoilt, self.why, fail)
+
+        def why(place: int, window: int) -> str:
+            """Return why the first event of a window that failed has failed."""
+            before = self.spoilt[place]
+            assert before is not None
+            low = int(windows.low[window])
+            pane = int(np.searchsorted(before, before[low], side="right")) - 1
+            at = int(np.searchsorted(self.panes.own, pane))
+            if at == len(self.panes.own) or self.panes.own[at] != pane:
+                return UNKNOWN  # a pane of events that are gone
+            return self.faults[place].why(int(self.panes.rows[at]))
+
+        return self.measuring.results(len(windows.low), parts, spoilt, why, fail)
 
     def keep(self, held: Ranges) -> dict[str, pa.Array]:
         """Return what is kept of ranges of panes, each a new pane."""
@@ -152,7 +166,8 @@ def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -
     if faults.bad is not None:
         bad = np.broadcast_to(faults.bad, (size,))
         if size:
-            raise fail(int(np.argmax(bad)), f"a value {faults.why}", measure.name)
+            window = int(np.argmax(bad))
+            raise fail(window, faults.why(window), measure.name)
     return Result(np.broadcast_to(found, (size,)), all_known(measure.value, rows))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.engine.data_errors import assumption_error
+from wex.engine.faults import FaultError
 from wex.engine.kernels.arrays import plain
 from wex.engine.kernels.promise import run_promise
 from wex.engine.letters import Lettering
@@ -42,7 +43,12 @@ class Promised:
         phases = len(self._promise.phases) - 1
         if phases and (batch.position < phases).any():
             heads, rows = batch.heads(phases)
-            for position, found in enumerate(self._early.read(heads)):
+            try:
+                early = self._early.read(heads)
+            except FaultError as fault:
+                row = int(rows[fault.row])
+                raise FaultError(fault.error, batch.stream_of(row), row) from None
+            for position, found in enumerate(early):
                 there = heads.at_position(position)
                 letters[rows[there]] = found[there]
         first = batch.begin + (self._promise.first - batch.position)
@@ -56,7 +62,7 @@ class Promised:
             plain(states),
         )
         if bad >= 0:
-            raise assumption_error(
-                self._promise.shown, batch.key(batch.stream_of(bad)), batch.position_of(bad)
-            )
+            stream = batch.stream_of(bad)
+            error = assumption_error(self._promise.shown, batch.key(stream), batch.position_of(bad))
+            raise FaultError(error, stream, bad)
         return after

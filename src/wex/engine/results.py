@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from wex.engine.columns import arrow_type
 from wex.errors import DataError
-from wex.spec.types import OTHER, TIMESTAMP
+from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from wex.engine.aggregates import Result
     from wex.windows.measures import Measure
@@ -48,24 +51,40 @@ def _measure_type(name: str, measures: list[Measure], schema: pa.Schema) -> pa.D
     return pa.list_(found) if type_.item else found
 
 
-def stored_as(result: Result, type_: pa.DataType, name: str) -> pa.Array:
+def stored_as(result: Result, type_: pa.DataType) -> pa.Array:
     """Return the values of a measure with their Arrow type; times are whole numbers until then."""
     values = result.values
     if isinstance(values, np.ndarray):
         values = pa.array(values, mask=None if result.known is None else ~result.known)
     if values.type == type_:
         return values
-    try:
-        return values.cast(storage_of(type_)).cast(type_)
-    except pa.ArrowInvalid as error:
-        raise does_not_fit(type_, name) from error
+    return values.cast(storage_of(type_)).cast(type_)
 
 
-def does_not_fit(type_: pa.DataType, name: str) -> DataError:
-    """Return the error for a result that its type cannot hold."""
-    message = f"a result does not fit into {type_}"
-    hint = "keep the numbers smaller, or filter such rows out"
-    return DataError("arithmetic", message, hint, column=name)
+def too_far(result: Result, type_: Type) -> NDArray[np.bool_] | None:
+    """Tell which values of a measure no date can hold; None: they are no dates, or all fit."""
+    if DATE not in (type_, type_.item):
+        return None
+    values, known = result.values, result.known
+    if isinstance(values, pa.Array):
+        lists = pa.types.is_list(values.type)
+        flat = values.flatten() if lists else values
+        bad = ~pc.fill_null(_fits(flat), True).to_numpy(zero_copy_only=False)
+        if lists:
+            owners = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
+            bad = np.bincount(owners[bad], minlength=len(values)) > 0
+    else:
+        bad = (values < DAYS[0]) | (values > DAYS[1])
+        bad = bad if known is None else bad & known
+    return bad if bad.any() else None
+
+
+DAYS = (-(2**31), 2**31 - 1)  # that a date32 can hold
+
+
+def _fits(values: pa.Array) -> pa.Array:
+    whole = values.cast(pa.int64())
+    return pc.and_(pc.greater_equal(whole, DAYS[0]), pc.less_equal(whole, DAYS[1]))
 
 
 def storage_of(type_: pa.DataType) -> pa.DataType:

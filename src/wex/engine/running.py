@@ -2,11 +2,14 @@
 
 The stages of a batch, in their order:
 
-1. letters: the guards over blocks of columns (`letters`, `truths`, `values`)
-2. the promise: does each stream stay as it is assumed to be (`promised`)
-3. windows: the machine of each window over all streams (`window`, `machines`, `kernels`)
-4. measures: folds over panes, `having`, `keep` (`measuring`, `aggregates`, `panes`)
-5. results: a table of windows in their order, and the state after the batch
+1. events by themselves: order, NULLs, enums (`checks`)
+2. letters: the guards over blocks of columns (`letters`, `truths`, `values`)
+3. the promise: does each stream stay as it is assumed to be (`promised`)
+4. windows: the machine of each window over all streams (`window`, `machines`, `kernels`)
+5. measures: folds over panes, `having`, `keep` (`measuring`, `aggregates`, `panes`)
+6. results: a table of windows in their order, and the state after the batch
+
+If a stage finds a fault in the data, `faults` finds out which one comes first.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import pyarrow as pa
 
 from wex.engine.arrays import joined, spans, taken
 from wex.engine.batch import Batch, Whole
+from wex.engine.checks import check_events
+from wex.engine.faults import FaultError, first_fault
 from wex.engine.letters import Lettering
 from wex.engine.machines import MOST_CONFIGS
 from wex.engine.promised import Promised
@@ -58,9 +63,8 @@ class Engine:
         self.plan, self.stream = plan, plan.stream
         self.fields = dict(plan.stream.fields)
         self.guarded = frozenset(plan.stream.guarded)
-        self._floats = [
-            name for name, type_ in self.fields.items() if type_ == REAL and name in self.guarded
-        ]
+        self.missing = [name for name in self.fields if name in self.guarded]  # never NULL or NaN
+        self._floats = [name for name in self.missing if self.fields[name] == REAL]
         self.windows = [Window(each, most_configs) for each in plan.windows]
         readers = [(each.planned.letters, each.first, each.planned.pad) for each in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
@@ -90,6 +94,24 @@ class Engine:
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
         """Return the windows that a batch reports, and the state after it, if it is not the last."""
+        try:
+            running, found, columns = self._work(batch, prior, last=last)
+        except FaultError as fault:
+            raise first_fault(self._work, batch, prior, fault, last=last) from None
+        lists = {}
+        if not last:
+            for at, each in enumerate(running):
+                lists[f"held.{at}"], numbers = each.held()
+                columns |= {f"{name}.{at}": pa.array(numbers[name]) for name in ("state", "last")}
+                columns[f"{COUNT}held.{at}"] = pa.array(numbers["count"])
+        table = self._table(batch, found)
+        return table, None if last else self._after(batch, prior, columns, lists)
+
+    def _work(
+        self, batch: Batch, prior: State, *, last: bool
+    ) -> tuple[list[Running], list[Found], dict[str, pa.Array]]:
+        """Return each window at work, what it has found, and the promise; or raise a FaultError."""
+        check_events(self, batch)
         codes = self._lettering.read(batch, self._floats)
         columns: dict[str, pa.Array] = {}
         if self.promised is not None:
@@ -99,15 +121,7 @@ class Engine:
             Running(self, window, at, batch, rows, prior, last=last)
             for at, window in enumerate(self.windows)
         ]
-        found = self._all_windows(running, codes)
-        lists = {}
-        if not last:
-            for at, each in enumerate(running):
-                lists[f"held.{at}"], numbers = each.held()
-                columns |= {f"{name}.{at}": pa.array(numbers[name]) for name in ("state", "last")}
-                columns[f"{COUNT}held.{at}"] = pa.array(numbers["count"])
-        table = self._table(batch, found)
-        return table, None if last else self._after(batch, prior, columns, lists)
+        return running, self._all_windows(running, codes), columns
 
     @staticmethod
     def _all_windows(running: list[Running], codes: Sequence[NDArray[np.generic]]) -> list[Found]:
@@ -154,7 +168,7 @@ class Engine:
         measures = [measure for each in self.plan.windows for measure in each.measures]
         for name, type_ in measure_types(measures, batch.table.schema).items():
             parts = [
-                stored_as(each.measures[name], type_, name)
+                stored_as(each.measures[name], type_)
                 if name in each.measures
                 else pa.nulls(len(each.streams), type_)
                 for each in found

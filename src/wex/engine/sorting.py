@@ -125,6 +125,25 @@ def in_order(
     return ~wrong
 
 
+def deciding_column(
+    one: pa.Table, two: pa.Table, order_by: Sequence[str], fields: Mapping[str, Type]
+) -> str | None:
+    """Return the column that decides which of two events comes first; None: a sign of zero."""
+    others = [name for name, type_ in fields.items() if type_ != OTHER]
+    for name in (*order_by, *(each for each in others if each not in order_by)):
+        if not same(one.column(name), two.column(name))[0]:
+            return name
+    return None
+
+
+def comes_after(one: pa.Table, two: pa.Table, name: str) -> bool:
+    """Tell whether the second of two events comes after the first one by a column."""
+    columns = _without_gaps(pa.concat_tables([one, two]).column(name))
+    return not in_order(
+        [each.slice(1) for each in columns], [each.slice(0, 1) for each in columns]
+    )[0]
+
+
 def _comparable(column: pa.ChunkedArray) -> NDArray[Any] | None:
     """Return a column without NULLs as numpy compares it, faster than Arrow; None for texts."""
     if pa.types.is_string(column.type):

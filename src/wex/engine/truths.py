@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from wex.engine.data_errors import arithmetic_error
+from wex.engine.faults import FaultError
 from wex.engine.values import Faults, all_known, compile_comparison, compile_term
 from wex.theory.terms import (
     Absolute,
@@ -149,30 +150,27 @@ class _Atom:
             if not isinstance(whole, np.ndarray) or whole.shape != (size,):
                 whole = np.broadcast_to(np.asarray(whole, dtype=np.bool_), (size,))
             if faults.bad is not None:
-                self._judge(block, np.broadcast_to(faults.bad, (size,)), faults.why)
+                self._judge(block, np.broadcast_to(faults.bad, (size,)), faults)
             block.cache[self] = whole
         begin = self._extra - back
         return whole[begin : begin + block.size]
 
-    def _judge(self, block: Block, bad: Bools, why: str) -> None:
-        """Raise a DataError if arithmetic failed at a row that the atom is asked about."""
-        found: list[tuple[int, str | None]] = []
+    def _judge(self, block: Block, bad: Bools, faults: Faults) -> None:
+        """Raise a FaultError if arithmetic failed at a row that the atom is asked about."""
+        found: list[tuple[int, str | None, str]] = []
         for back, (first, column) in self._uses.items():
             begin = self._extra - back
             for row in (np.flatnonzero(bad[begin : begin + block.size]) + block.row).tolist():
                 stream = block.batch.stream_of(row)
                 own = row >= block.batch.begin[stream]
                 if own and block.batch.position_of(row) >= first:
-                    found.append((row, column))
+                    found.append((row, column, faults.why(row - block.row + begin)))
                     break
         if found:
-            row, column = min(found, key=lambda each: each[0])
-            raise arithmetic_error(
-                f"a value {why}",
-                column,
-                block.batch.key(block.batch.stream_of(row)),
-                block.batch.position_of(row),
-            )
+            row, column, why = min(found, key=lambda each: each[0])
+            stream = block.batch.stream_of(row)
+            key, position = block.batch.key(stream), block.batch.position_of(row)
+            raise FaultError(arithmetic_error(why, column, key, position), stream, row)
 
 
 def _compile_atom(atom: Comparison | Truth) -> Compute:

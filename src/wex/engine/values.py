@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wex.theory.evaluate import COMPARE, FLOATING
+from wex.theory.evaluate import COMPARE, FLOATING, INFINITE, NAN, OVERFLOW, ZERO_BY_ZERO
 from wex.theory.terms import Absolute, Arithmetic, Constant, Field, Guard, Negative, Term, fields
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = Any  # a numpy array, or a number that stands for one of equal numbers
 
 LEAST = -(2**63)
-NOT_A_NUMBER, TOO_LARGE = "is not a number", "does not fit into 64 bits"
+UNKNOWN = "unknown"  # of events that came in an earlier batch it is not kept why they failed
 
 
 class Rows(Protocol):
@@ -38,19 +38,38 @@ class Faults:
     """Where arithmetic had no result, and why."""
 
     def __init__(self) -> None:
-        self.bad: NDArray[np.bool_] | None = None
-        self.why = ""
+        self._noted: list[tuple[NDArray[np.bool_], str]] = []
+
+    @property
+    def bad(self) -> NDArray[np.bool_] | None:
+        """Tell where arithmetic had no result; None: it had one everywhere."""
+        if not self._noted:
+            return None
+        whole = self._noted[0][0]
+        for bad, _ in self._noted[1:]:
+            whole = whole | bad
+        return whole
+
+    def why(self, row: int) -> str:
+        """Return why there is no result for a row."""
+        return next((why for bad, why in self._noted if (bad[row] if bad.ndim else bad)), UNKNOWN)
 
     def note(self, bad: Array, why: str, term: Term, rows: Rows) -> None:
-        """Note where a result is missing, except for want of an operand."""
+        """Note where arithmetic failed, ignoring rows with a NULL operand."""
         if not np.any(bad):
             return
         known = all_known(term, rows)
-        if known is not None:
-            bad = bad & known
+        self.add(bad if known is None else bad & known, why)
+
+    def add(self, bad: Array, why: str) -> None:
+        """Note where there is no result, and why."""
         if np.any(bad):
-            self.bad = np.asarray(bad) if self.bad is None else self.bad | bad
-            self.why = self.why or why
+            self._noted.append((np.asarray(bad), why))
+
+    def include(self, faults: Faults, where: NDArray[np.bool_] | None) -> None:
+        """Note what others have noted, in some of the rows; None: in all."""
+        for bad, why in faults._noted:
+            self.add(bad if where is None else bad & where, why)
 
 
 Compute = Callable[[Rows, int, Faults], Array]
@@ -91,7 +110,7 @@ def _signed(term: Term, inner: Compute, change: np.ufunc) -> Compute:
     def compute(rows: Rows, extra: int, faults: Faults) -> Array:
         value = inner(rows, extra, faults)
         if whole:
-            faults.note(value == LEAST, TOO_LARGE, term, rows)
+            faults.note(value == LEAST, OVERFLOW, term, rows)
         with np.errstate(all="ignore"):
             return change(value)
 
@@ -105,14 +124,28 @@ def _arithmetic(term: Arithmetic, op: str, left: Compute, right: Compute) -> Com
         one, two = left(rows, extra, faults), right(rows, extra, faults)
         with np.errstate(all="ignore"):
             if real:
-                result = function(np.asarray(one, np.float64), np.asarray(two, np.float64))
-                faults.note(np.isnan(result), NOT_A_NUMBER, term, rows)
+                first, second = np.asarray(one, np.float64), np.asarray(two, np.float64)
+                result = function(first, second)
+                bad = np.isnan(result)
+                if bad.any():
+                    _note_nan(faults, bad, (op, first, second), term, rows)
             else:
                 result = function(one, two)
-                faults.note(_overflows(op, one, two, result), TOO_LARGE, term, rows)
+                faults.note(_overflows(op, one, two, result), OVERFLOW, term, rows)
         return result
 
     return compute
+
+
+def _note_nan(
+    faults: Faults, bad: Array, computed: tuple[str, Array, Array], term: Term, rows: Rows
+) -> None:
+    """Note where a result is not a number: because of a NaN, of 0 / 0, or of infinities."""
+    op, one, two = computed
+    nan = np.isnan(one) | np.isnan(two)
+    zeros = (one == 0) & (two == 0) & (op == "/")
+    for where, why in ((nan, NAN), (zeros, ZERO_BY_ZERO), (~(nan | zeros), INFINITE)):
+        faults.note(bad & where, why, term, rows)
 
 
 _UFUNC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ import pyarrow as pa
 
 from wex.engine.aggregates import Result
 from wex.engine.arrays import nothing, taken, whole
-from wex.engine.data_errors import arithmetic_error
+from wex.engine.data_errors import arithmetic_error, does_not_fit
+from wex.engine.faults import FaultError
 from wex.engine.kernels.arrays import plain
 from wex.engine.kernels.disjoint import keep_disjoint
 from wex.engine.kernels.lent import owners_of
@@ -18,13 +20,18 @@ from wex.engine.kernels.shapes import Segments
 from wex.engine.machines import machine_of
 from wex.engine.measuring import Measuring
 from wex.engine.panes import Panes, Ranges
+from wex.engine.results import too_far
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from wex.engine.batch import Batch, Whole
+    from wex.engine.data_errors import Key
     from wex.engine.running import Engine
     from wex.engine.state import State
+    from wex.errors import DataError
     from wex.windows.plan import PlannedWindow
 
     Ints = NDArray[np.int64]
@@ -131,9 +138,15 @@ class Running:
         positions = self._positions(start, streams)
         ends = _moved(end, streams, self.batch.position, self.batch.begin)
 
-        def fail(window: int, message: str, measure: str | None) -> Exception:
-            key = self.batch.key(int(streams[window]))
-            return arithmetic_error(message, measure, key, int(positions[window]))
+        waits = self.window.planned.until is not None
+
+        def located(error: Callable[[Key, int], DataError], window: int) -> Exception:
+            stream = int(streams[window])
+            told = error(self.batch.key(stream), int(positions[window]))
+            return FaultError(told, stream, int(end[window]) + waits)
+
+        def fail(window: int, why: str, measure: str | None) -> Exception:
+            return located(partial(arithmetic_error, why, measure), window)
 
         measures: dict[str, Result] = {}
         if self.measured is not None:
@@ -148,9 +161,14 @@ class Running:
                 each[keep] for each in (start, end, streams, positions, ends)
             )
             measures = {name: _chosen(each, keep) for name, each in measures.items()}
+        for measure in self.window.planned.measures:
+            bad = too_far(measures[measure.name], measure.type)
+            if bad is not None:
+                error = partial(does_not_fit, pa.date32(), measure.name)
+                raise located(error, int(np.argmax(bad)))
         # Rows ascend through all streams. A report at the end of a stream has no row: the streams
         # are set apart by one, so that it does not fall on the first row of the next.
-        reported = end + streams + (self.window.planned.until is not None)
+        reported = end + streams + waits
         return Found(streams, positions, ends, reported, self._times(start, end), measures)
 
     def _positions(self, panes: Ints, streams: Ints) -> Ints:

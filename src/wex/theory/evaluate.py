@@ -49,8 +49,16 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 WHOLE = range(-(2**63), 2**63)
 
 
+# Why arithmetic has no result. Data errors say each in words.
+OVERFLOW, ZERO_BY_ZERO, INFINITE, NAN = "overflow", "zero-by-zero", "infinite", "nan"
+
+
 class ArithmeticFault(Exception):  # noqa: N818  (a fault of the data, which the engine reports)
     """Arithmetic that has no result: a whole number beyond 64 bits, or not a number."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class Numbers(Protocol):
@@ -85,7 +93,7 @@ class Exact:
         assert isinstance(right, int | Fraction)
         if op == "/":
             if not right:
-                raise ArithmeticFault("division by zero")
+                raise ArithmeticFault(ZERO_BY_ZERO)
             return Fraction(left) / Fraction(right)
         first, second = (Fraction(left), Fraction(right)) if real else (left, right)
         found: int | Fraction = _BASIC[op](first, second)
@@ -102,7 +110,7 @@ class Floating:
     def whole(self, value: int) -> int:
         """Return a whole number that 64 bits hold."""
         if value not in WHOLE:
-            raise ArithmeticFault(f"{value} does not fit into 64 bits")
+            raise ArithmeticFault(OVERFLOW)
         return value
 
     def calculate(self, op: str, left: Value, right: Value, *, real: bool) -> int | float:
@@ -115,7 +123,9 @@ class Floating:
         first, second = float(left), float(right)
         result: float = _divide(first, second) if op == "/" else _BASIC[op](first, second)
         if math.isnan(result):
-            raise ArithmeticFault(f"{first} {op} {second} is not a number")
+            if math.isnan(first) or math.isnan(second):
+                raise ArithmeticFault(NAN)
+            raise ArithmeticFault(INFINITE if first or op != "/" else ZERO_BY_ZERO)
         return result
 
 

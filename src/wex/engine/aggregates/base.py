@@ -16,6 +16,7 @@ from wex.engine.truths import kleene
 from wex.engine.values import Faults, all_known, compile_term
 from wex.framing import require
 from wex.spec.types import OTHER, Type
+from wex.theory.evaluate import NAN
 from wex.theory.terms import Constant, Field, Guard, Term
 
 if TYPE_CHECKING:
@@ -30,29 +31,29 @@ if TYPE_CHECKING:
 
 Parts = dict[str, Any]  # the columns of a fold, a row for each range
 
-INFINITE = "the variance of infinite values is not a number"
-NAN = "a NaN among the values of an aggregate"
-
 
 @dataclass
 class Given:
     """What the events of a batch give to a fold.
 
-    `present`: which rows count, None: all. `bad`: rows whose arithmetic failed, and why.
+    `present`: which rows count, None: all. `faults`: rows whose arithmetic failed, and why.
     """
 
     present: Bools | None
-    bad: Bools | None
-    why: str
+    faults: Faults
 
-    def spoil(self, bad: Bools, why: str) -> None:
+    def spoil(self, faults: Faults, size: int) -> None:
         """Note that a window with one of these rows has no result; they count no more."""
-        if self.present is not None:
-            bad = bad & self.present
-        if bad.any():
-            self.bad = bad if self.bad is None else self.bad | bad
-            self.why = self.why or why
-            self.present = ~bad if self.present is None else self.present & ~bad
+        self.faults.include(faults, self.present)
+        if self.faults.bad is not None:
+            fine = ~np.broadcast_to(self.faults.bad, (size,))
+            self.present = fine if self.present is None else self.present & fine
+
+    def spoil_nan(self, missing: Bools) -> None:
+        """Note that a NaN is no value to compute with."""
+        faults = Faults()
+        faults.add(missing, NAN)
+        self.spoil(faults, len(missing))
 
 
 class Lifted(ABC):
@@ -98,9 +99,8 @@ class Fold(ABC):
         keep: Bools | None = None
         if self.aggregate.filter is not None:
             keep, _ = kleene(self.aggregate.filter, rows, faults)
-        given = Given(None, None, "")
-        if faults.bad is not None:
-            given.spoil(np.broadcast_to(faults.bad, (rows.size,)), f"a value {faults.why}")
+        given = Given(None, Faults())
+        given.spoil(faults, rows.size)
         given.present = both(keep, given.present)
         inner = Faults()
         for argument in self.arguments:
@@ -108,8 +108,7 @@ class Fold(ABC):
                 compile_term(argument)(rows, 0, inner)
             elif isinstance(argument, Guard):
                 kleene(argument, rows, inner)
-        if inner.bad is not None:
-            given.spoil(np.broadcast_to(inner.bad, (rows.size,)), f"a value {inner.why}")
+        given.spoil(inner, rows.size)
         known = self.known(rows)
         given.present = both(given.present, known)
         return given

@@ -26,6 +26,7 @@ from wex.engine.truths import kleene
 from wex.engine.values import Faults
 from wex.framing import require
 from wex.spec.types import DURATION
+from wex.theory.evaluate import OVERFLOW
 from wex.theory.terms import Guard
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class WholeSum(Fold):
         high, low, n = (as_numpy(parts[each]) for each in ("high", "low", "n"))
         if name == "sum":
             fits = (high >= -(2**31)) & (high < 2**31)
-            return Result((high << HALF) + low, n > 0, ~fits, "a sum does not fit into 64 bits")
+            return Result((high << HALF) + low, n > 0, ~fits, OVERFLOW)
         if self.types[0] == DURATION:
             return Result(_average_whole(high, low, n), n > 0)
         small = np.abs(high) < 2**20  # the sum is exact as a float, and the quotient rounded once

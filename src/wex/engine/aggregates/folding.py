@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.aggregates.base import (
-    INFINITE,
-    NAN,
     Fold,
     Given,
     Lifted,
@@ -30,6 +28,7 @@ from wex.engine.kernels.arrays import plain
 from wex.engine.panes import items_of
 from wex.framing import require
 from wex.spec.types import REAL
+from wex.theory.evaluate import INFINITE
 from wex.theory.terms import Field, Term
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class FloatStats(Fold):
         if not self.clean(rows):
             missing = np.isnan(values)
             if missing.any():
-                given.spoil(missing, NAN)
+                given.spoil_nan(missing)
         n = as_numpy(carried["n"])
         sizes = sizes_of(panes, given.present, n > 0)
         items = items_of(panes, sizes)
@@ -82,7 +81,7 @@ class FloatStats(Fold):
         bad = np.isnan(total)
         if name == "avg":
             total = total / (n if known is None else np.maximum(n, 1))
-        return Result(total, known, bad, "a sum of infinities that is not a number")
+        return Result(total, known, bad, INFINITE)
 
     def check(self, parts: Parts, sizes: Ints) -> None:
         check_counts(parts, sizes, "n")
@@ -121,7 +120,7 @@ class Spread(Fold):
             floats, bases = values.astype(np.float64), np.zeros(rows.size, dtype=np.int64)
         else:
             floats, bases = np.zeros(rows.size), values.astype(np.int64)
-        given.spoil(np.isnan(floats), NAN)
+        given.spoil_nan(np.isnan(floats))
         infinite = np.isinf(floats)
         floats = np.where(infinite, 0.0, floats)
         if given.present is not None:
@@ -184,7 +183,7 @@ class Best(Fold):
     def lift(self, rows: Whole, given: Given, panes: Panes, carried: Parts) -> Lifted:
         key = self.stored(rows, self.key)
         if self.types[self.key] == REAL:
-            given.spoil(np.asarray(np.isnan(as_numpy(key.fill_null(0.0)))), NAN)
+            given.spoil_nan(np.asarray(np.isnan(as_numpy(key.fill_null(0.0)))))
         value = self.stored(rows) if self.key else key
         there = as_numpy(carried["there"])
         sizes = sizes_of(panes, given.present, there)

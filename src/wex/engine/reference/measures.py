@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wex.engine.natural import guarded, natural, own_aggregate, plain_value
 from wex.spec.own import OWN
 from wex.spec.types import DURATION, INT, REAL, Type
-from wex.theory.evaluate import FLOATING, ArithmeticFault, truth, value_of
+from wex.theory.evaluate import FLOATING, INFINITE, NAN, ArithmeticFault, truth, value_of
 from wex.theory.terms import Guard, Term, rounded
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _numbers(inputs: Inputs) -> list[int | float]:
     """Return the numbers to compute with; a NaN among them would be the result."""
     found = [value for value in _known(inputs) if isinstance(value, int | float)]
     if any(isinstance(value, float) and math.isnan(value) for value in found):
-        raise ArithmeticFault("a NaN among the values of an aggregate")
+        raise ArithmeticFault(NAN)
     return found
 
 
@@ -101,7 +101,7 @@ def _float_sum(numbers: list[int | float]) -> float:
     for number in numbers:
         total += number
     if math.isnan(total):
-        raise ArithmeticFault("a sum of infinities that is not a number")
+        raise ArithmeticFault(INFINITE)
     return total
 
 
@@ -110,7 +110,7 @@ def _var(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
     if len(numbers) < 2:
         return None
     if any(math.isinf(number) for number in numbers):
-        raise ArithmeticFault("the variance of infinite values is not a number")
+        raise ArithmeticFault(INFINITE)
     exact = [Fraction(number) for number in numbers]
     mean = sum(exact, Fraction(0)) / len(exact)
     squares: Fraction = sum(((each - mean) * (each - mean) for each in exact), Fraction(0))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.engine.reference.streams import Passed
-from wex.engine.results import does_not_fit, measure_types, storage_of
+from wex.engine.results import measure_types, storage_of
 from wex.spec.types import OTHER
 from wex.windows.measures import measure_of
 
@@ -61,16 +61,8 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
                 values, sources, table, in_lists=types[name].item is not None
             )
         else:
-            columns[name] = _array(values, arrow, name)
+            columns[name] = pa.array(values, storage_of(arrow)).cast(arrow)
     return pa.table(columns)
-
-
-def _array(values: Sequence[object], type_: pa.DataType, name: str) -> pa.Array:
-    """Return values as an Arrow array; times are whole numbers until then."""
-    try:
-        return pa.array(values, storage_of(type_)).cast(type_)
-    except (pa.ArrowInvalid, OverflowError) as error:
-        raise does_not_fit(type_, name) from error
 
 
 def _passed_on(

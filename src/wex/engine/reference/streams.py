@@ -26,6 +26,10 @@ class Stream:
     events: list[Event]
     rows: list[int]
 
+    def prefix(self, count: int) -> Stream:
+        """Return the stream as it was after so many events."""
+        return Stream(self.key, self.events[:count], self.rows[:count])
+
 
 def streams(
     table: pa.Table,
@@ -35,7 +39,7 @@ def streams(
     *,
     skip_nulls: bool,
 ) -> Iterator[Stream]:
-    """Yield the streams of a sorted table. NULLs in guarded fields are an error, or are skipped."""
+    """Yield the streams of a sorted table; events with a NULL in a guarded field may be skipped."""
     columns = {name: values(table.column(name), name, type_) for name, type_ in fields.items()}
     begin = 0
     for end in range(1, table.num_rows + 1):
@@ -46,7 +50,12 @@ def streams(
         key = tuple(shown(table.column(name)[begin]) for name in partition_by)
         rows = list(range(begin, end))
         events = [{name: column[row] for name, column in columns.items()} for row in rows]
-        yield _checked(Stream(key, list(events), rows), fields, guarded, skip_nulls=skip_nulls)
+        kept = [
+            at
+            for at, event in enumerate(events)
+            if not (skip_nulls and any(_is_missing(event[name]) for name in guarded))
+        ]
+        yield Stream(key, [events[at] for at in kept], [rows[at] for at in kept])
         begin = end
 
 
@@ -76,21 +85,14 @@ def _same(one: object, two: object) -> bool:
     return one == two or (one != one and two != two)  # noqa: PLR0124
 
 
-def _checked(
-    stream: Stream, fields: Mapping[str, Type], guarded: frozenset[str], *, skip_nulls: bool
-) -> Stream:
-    kept: list[int] = []
-    for at, event in enumerate(stream.events):
-        position = len(kept)  # skipped events do not count
+def check_events(stream: Stream, fields: Mapping[str, Type], guarded: frozenset[str]) -> None:
+    """Raise a DataError at the first event with a NULL or NaN that guards read, or outside an enum."""
+    for position, event in enumerate(stream.events):
         missing = [name for name in fields if name in guarded and _is_missing(event[name])]
-        if missing and skip_nulls:
-            continue
         if missing:
             value = "NULL" if event[missing[0]] is None else "NaN"
             raise null_error(value, missing[0], stream.key, position)
         _check_enums(event, fields, stream.key, position)
-        kept.append(at)
-    return Stream(stream.key, [stream.events[at] for at in kept], [stream.rows[at] for at in kept])
 
 
 def _is_missing(value: Value) -> bool:

@@ -10,11 +10,14 @@ from itertools import combinations, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from wex import limits
-from wex.engine.data_errors import arithmetic_error
+from wex.engine.data_errors import arithmetic_error, does_not_fit
 from wex.engine.reference.measures import measured
+from wex.engine.results import DAYS
 from wex.spec import tree
-from wex.spec.types import EVENT_UNITS, microseconds
+from wex.spec.types import DATE, EVENT_UNITS, microseconds
 from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
 from wex.theory.terms import Guard, fields
 from wex.theory.translate import guard_of
@@ -68,13 +71,15 @@ class Grams:
             return holds(guard, self.gram(position), first=-position)
         except ArithmeticFault as fault:
             column = next(field.name for field in fields(guard))
-            raise arithmetic_error(str(fault), column, self.stream.key, position) from fault
+            raise arithmetic_error(fault.why, column, self.stream.key, position) from fault
 
 
 class Definition:
     """The windows of one `window` of a spec on one stream, clause by clause."""
 
-    def __init__(self, meaning: Meaning, at: int, stream: Stream) -> None:
+    def __init__(self, meaning: Meaning, at: int, stream: Stream, *, ended: bool = True) -> None:
+        """Without `ended`, more events may come, and nothing is reported because none do."""
+        self.ended = ended
         window = self.window = meaning.expanded.windows[at]
         self.stream = stream
         self.order_by = meaning.spec.stream.order_by
@@ -88,7 +93,12 @@ class Definition:
 
     def windows(self) -> list[Found]:
         """Return the windows that are kept, in the order in which they are reported."""
-        kept = self.w4(self.w3(self.w2(self.w1(self.w0()))))
+        short = self.w2(self.w1(self.w0()))
+        if self._having is not None:
+            self._measure_all(short)
+        kept = self.w4(self.w3(short))
+        self._measure_all(kept)
+        self._check_dates(kept)
         found = [Found(b, e, self.reported(e), self.measured((b, e))) for b, e in sorted(kept)]
         return sorted(found, key=lambda each: (each.reported, each.start))
 
@@ -169,7 +179,7 @@ class Definition:
             (b, e)
             for b, e in found
             if (e + 1 < self.count and self.true_at(until.predicate, e + 1))
-            or (until.or_end and e + 1 == self.count)
+            or (until.or_end and self.ended and e + 1 == self.count)
         }
 
     def reported(self, e: int) -> int:
@@ -201,19 +211,38 @@ class Definition:
         """Keep (b, e) if `having` holds of its measures."""
         if self._having is None:
             return found
-        return {pair for pair in found if self._has(self._having, pair)}
+        return {pair for pair in self._in_order(found) if self._has(self._having, pair)}
 
     def _has(self, having: Guard, pair: Pair) -> bool:
         try:
             return bool(truth(having, [self.measured(pair)]))  # type: ignore[list-item]
         except ArithmeticFault as fault:
-            raise arithmetic_error(str(fault), None, self.stream.key, pair[0]) from fault
+            raise arithmetic_error(fault.why, None, self.stream.key, pair[0]) from fault
+
+    def _in_order(self, pairs: set[Pair]) -> list[Pair]:
+        return sorted(pairs, key=lambda pair: (self.reported(pair[1]), pair[0]))
+
+    def _measure_all(self, pairs: set[Pair]) -> None:
+        """Take all measures of some (b, e), measure by measure: that decides which fault is told."""
+        for measure in self.measures:
+            for pair in self._in_order(pairs):
+                known = self._measured.setdefault(pair, {})
+                if measure.name not in known:
+                    known[measure.name] = self._measure(measure, pair)
 
     def measured(self, pair: Pair) -> dict[str, Value | list[Value]]:
         """Return the measures of (b, e), over the events b … e."""
-        if pair not in self._measured:
-            self._measured[pair] = {each.name: self._measure(each, pair) for each in self.measures}
-        return self._measured[pair]
+        self._measure_all({pair})
+        return self._measured.get(pair, {})
+
+    def _check_dates(self, kept: set[Pair]) -> None:
+        """Raise a DataError if a result is a date that is too far away to be one."""
+        for measure in self.measures:
+            for pair in self._in_order(kept) if DATE in (measure.type, measure.type.item) else ():
+                value = self.measured(pair)[measure.name]
+                for day in value if isinstance(value, list) else [value]:
+                    if isinstance(day, int) and not DAYS[0] <= day <= DAYS[1]:
+                        raise does_not_fit(pa.date32(), measure.name, self.stream.key, pair[0])
 
     def _measure(self, measure: Measure, pair: Pair) -> Value | list[Value]:
         grams = Grams(self.stream, measure.lookback(), pad=True)
@@ -223,7 +252,7 @@ class Definition:
         try:
             return measured(measure, places)
         except ArithmeticFault as fault:
-            raise arithmetic_error(str(fault), measure.name, self.stream.key, pair[0]) from fault
+            raise arithmetic_error(fault.why, measure.name, self.stream.key, pair[0]) from fault
 
     # --- W4: keep
 
