@@ -128,7 +128,7 @@ def test_streams_go_by_key(one: Events, two: Events, seed: int) -> None:
     assert ended or told(fed) == told(found)
 
 
-KINDS = {
+KINDS: dict[str, tuple[str, dict[str, object]]] = {
     "null": ("x", {"x": None, "side": "c", "n": 60}),
     "enum-value": ("side", {"side": "c", "n": 60}),
     "arithmetic": ("x", {"x": 0.0, "n": 0, "side": "a"}),
@@ -136,7 +136,7 @@ KINDS = {
 
 
 def test_at_one_event_the_kinds_have_an_order() -> None:
-    fine = {"side": "a", "x": 1.0, "n": 1, "m": 1.0}
+    fine: dict[str, object] = {"side": "a", "x": 1.0, "n": 1, "m": 1.0}
     for code, (column, change) in KINDS.items():
         error = fault(wex.find, SPEC, table([fine, {**fine, **change}, {**fine, "x": None}]))
         assert error is not None

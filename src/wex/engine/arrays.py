@@ -36,6 +36,19 @@ def no_rows(schema: pa.Schema) -> pa.Table:
     return pa.table({field.name: nothing(field.type) for field in schema})
 
 
+def retyped(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Return a column that has no values, or lists without values, with another type."""
+    if column.null_count == len(column):
+        return pa.nulls(len(column), type_)
+    if pa.types.is_list(type_) and pa.types.is_list(column.type):
+        lists = whole(column)
+        assert not len(lists.flatten())
+        offsets = pa.array(np.zeros(len(lists) + 1, dtype=np.int32))
+        mask = lists.is_null() if lists.null_count else None
+        return pa.ListArray.from_arrays(offsets, nothing(type_.value_type), type=type_, mask=mask)
+    return column.cast(type_)
+
+
 def joined(arrays: list[pa.Array]) -> pa.Array:
     """Return several Arrow arrays of one type as one."""
     filled = [array for array in arrays if len(array)] or arrays[-1:]

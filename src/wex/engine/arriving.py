@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from wex.engine.arrays import spans
 from wex.engine.batch import Batch
-from wex.engine.columns import conform
+from wex.engine.columns import conform, table_of
+from wex.engine.schemas import as_before, left_open, open_columns
 from wex.engine.sorting import changes, in_order, in_stream_order, no_null_order, sort, sort_keys
 from wex.engine.zones import check_zones
 from wex.errors import DataError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Arriving:
-    """The rows of a batch, sorted by stream; `schema` is what the batches before had."""
+    """The rows of a batch, sorted by stream; `schema` is that of the batches before."""
 
     def __init__(
         self,
@@ -40,9 +41,10 @@ class Arriving:
     ) -> None:
         self.stream = engine.stream
         fields = self._fields = engine.fields
-        table = conform(data, fields, self.stream.partition_by)
+        given = table_of(data)
+        table = conform(given, fields, self.stream.partition_by)
         if schema is not None:
-            table = _as_before(table, schema)
+            table = as_before(table, schema)
         check_zones(self.stream.moments, table)
         no_null_order(table, self.stream.order_by, self.stream.partition_by)
         if self.stream.skip_nulls:
@@ -55,6 +57,10 @@ class Arriving:
                 "say PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE and SORT BY",
             )
         self.table = sort(table, *by, fields)
+        still_open = open_columns(given, fields)
+        if schema is not None:
+            still_open &= {each.name for each in schema if pa.types.is_null(each.type)}
+        self.schema = left_open(self.table.schema, still_open)  # of the batches so far
 
     @cached_property
     def starts(self) -> Ints:
@@ -138,20 +144,3 @@ def _without(table: pa.Table, names: list[str]) -> pa.Table:
     for name in names:
         gaps |= missing(table.column(name))
     return table.filter(pa.array(~gaps)) if gaps.any() else table
-
-
-def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table with the types that the batches before had."""
-    for at, field in enumerate(schema):
-        column = table.column(field.name)
-        if column.type == field.type:
-            continue
-        if column.null_count < len(column):
-            raise DataError(
-                "wrong-column-type",
-                f"the batches before had {field.type}, this one has {column.type}",
-                "give a column one type in all batches",
-                column=field.name,
-            )
-        table = table.set_column(at, field, pa.nulls(len(column), field.type))
-    return table

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arrays import no_rows
-from wex.engine.arriving import Arriving
 from wex.engine.columns import conform
 from wex.engine.data_errors import arrow_errors
 from wex.engine.ipc import sound_table, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
+from wex.engine.schemas import stacked
 from wex.engine.sorting import no_null_order
 from wex.errors import DataError, StateError, WexError
 from wex.framing import Frame, require
@@ -29,6 +29,7 @@ from wex.spec.types import INT, TIMESTAMP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wex.engine.arriving import Arriving
     from wex.engine.running import Engine
     from wex.engine.state import State
 
@@ -151,9 +152,11 @@ class Bucket:
         """Return the windows of rows, run at once; those that come too late for their key drop."""
         if rows is None:
             return self._together([])
-        arriving = Arriving(self.engine, _in_utc(rows))
-        late = arriving.late(self.processor.recall(arriving.keys))
-        self._count_late(arriving.table, late)
+        arriving = self.processor.arriving(_in_utc(rows))
+        late = arriving.late(self.processor.recall(arriving))
+        if self.rules.late == "error" and late.any():
+            self._refuse(arriving.table)
+        self.counts.late += int(late.sum())
         return self._together([self._feed(arriving.table.filter(pa.array(~late)))])
 
     # --- Parts
@@ -166,9 +169,9 @@ class Bucket:
         silence = self.rules.expire_after
         if silence is None:
             return [self._feed(rows)]
-        arriving = Arriving(self.engine, rows)
+        arriving = self.processor.arriving(rows)
         times, starts = self._times(arriving.table), arriving.starts
-        prior = self.processor.recall(arriving.keys)
+        prior = self.processor.recall(arriving)
         known = np.flatnonzero(prior.counts("tail") > 0)
         before = np.append(times[:1], times[:-1])
         before[starts] = times[starts]
@@ -181,15 +184,16 @@ class Bucket:
         for part in range(int(parts.max(initial=0)) + 1):
             if part:
                 chosen = np.flatnonzero(parts[ends - 1] >= part)
-                found.append(self._ended(arriving.keys.take(pa.array(chosen))))
+                found.append(self._ended(arriving, arriving.keys.take(pa.array(chosen))))
             due = arriving.table.filter(pa.array(parts == part))
             if due.num_rows:
                 found.append(self._feed(due))
         return found
 
-    def _ended(self, keys: pa.Table) -> pa.Table:
+    def _ended(self, arriving: Arriving, keys: pa.Table) -> pa.Table:
         """Return the windows of streams that end here; what comes next for them is a new stream."""
-        table, _ = self.engine.run(*ended(self.engine, self.processor.recall(keys)), last=True)
+        state = self.processor.recall(arriving, keys)
+        table, _ = self.engine.run(*ended(self.engine, state), last=True)
         self.processor.restart(keys)
         return table
 
@@ -201,7 +205,7 @@ class Bucket:
 
     def _together(self, found: Sequence[pa.Table]) -> pa.Table:
         self.counts.open = self.processor.held()
-        return pa.concat_tables(found) if found else pa.table({})
+        return stacked(found) if found else pa.table({})
 
     def _count_late(self, rows: pa.Table, late: np.ndarray) -> None:
         count = int(late.sum())
@@ -210,9 +214,22 @@ class Bucket:
             row = int(np.argmax(late))
             name = self.engine.stream.order_by[0]
             keys = tuple(rows.column(each)[row].as_py() for each in self.engine.stream.partition_by)
-            message = f"an event at {rows.column(name)[row]} comes too late"
+            message = (
+                f"an event at {rows.column(name)[row]} comes too late: the watermark has passed it"
+            )
             hint = "give a longer watermark, or say late='drop'"
             raise DataError("late", message, hint, column=name, key=keys)
+
+    def _refuse(self, rows: pa.Table) -> None:
+        """Raise what the processor says about rows of which some are late."""
+        try:
+            self.processor.feed(rows)
+        except DataError as error:
+            if error.code != "late":
+                raise
+            places = {"column": error.column, "key": error.key, "position": error.position}
+            hint = f"{error.hint}; late='drop' leaves such events out"
+            raise DataError("late", error.message, hint, **places) from None  # type: ignore[arg-type]
 
     def _check_open(self) -> None:
         most = self.rules.max_open
@@ -243,8 +260,9 @@ class Bucket:
         return [table]
 
     def _go_on(self, state: State) -> None:
+        schema = self.processor.schema
         self.processor = Processor.of(self.engine)
-        self.processor.resume(state)
+        self.processor.resume(state, schema)
 
 
 def made_by(saved: bytes) -> str:

@@ -56,21 +56,26 @@ def table_of(data: Data) -> pa.Table:
 def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) -> pa.Table:
     """Return the columns of a stream's fields, in their order, with one Arrow type per type.
 
-    A value that does not fit is an error that names its row and, by the columns `keys`, its stream.
+    Columns that are missing or of a wrong type are told first. A value that does not fit is an
+    error that names its row, the first one, and by the columns `keys` its stream.
     """
     table = table_of(data)
-    columns = []
-    for name, type_ in fields.items():
+    names, types = list(fields), list(fields.values())
+    empty = table.slice(0, 0)
+    _one_zone([_column(empty, name, type_) for name, type_ in fields.items()], names, types)
+    columns: list[pa.ChunkedArray] = []
+    wrong: list[tuple[int, int, _BadRowError]] = []
+    for at, (name, type_) in enumerate(fields.items()):
         try:
             columns.append(_column(table, name, type_))
         except _BadRowError as bad:
-            hint = f"it stands in row {bad.row} of the data; {bad.hint}"
-            key = tuple(
-                shown(table.column(each)[bad.row]) for each in keys if each in table.column_names
-            )
-            raise DataError(bad.code, bad.message, hint, column=name, key=key) from None
-    columns = _one_zone(columns, list(fields), list(fields.values()))
-    return pa.table(columns, names=list(fields))
+            wrong.append((bad.row, at, bad))
+    if wrong:
+        row, at, first = min(wrong, key=lambda each: each[:2])
+        hint = f"it stands in row {row} of the data; {first.hint}"
+        key = tuple(shown(table.column(each)[row]) for each in keys if each in table.column_names)
+        raise DataError(first.code, first.message, hint, column=names[at], key=key)
+    return pa.table(_one_zone(columns, names, types), names=names)
 
 
 class _BadRowError(Exception):
@@ -83,12 +88,13 @@ class _BadRowError(Exception):
 
 def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
     count = table.column_names.count(name)
-    if count != 1:
-        message = "the data has no such column" if not count else "the data has it twice"
+    if not count:
         hint = did_you_mean(name, dict.fromkeys(table.column_names), "its columns are")
-        raise DataError(
-            "missing-column" if not count else "column-twice", message, hint, column=name
-        )
+        raise DataError("missing-column", "the data has no such column", hint, column=name)
+    if count > 1:
+        message = f"the data has {count} columns called `{name}`"
+        hint = "rename or drop all but one, so that it is clear which one is meant"
+        raise DataError("column-twice", message, hint, column=name)
     column = table.column(name)
     if pa.types.is_dictionary(column.type) and type_ != OTHER:
         column = column.cast(column.type.value_type)
@@ -99,10 +105,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     """Return a column with the Arrow type that stands for a type."""
     given = column.type
     if type_ == OTHER:
-        if pa.types.is_dictionary(given) and given.index_type != pa.int32():
-            # Small indices run out when batches with different values are joined.
-            return column.cast(pa.dictionary(pa.int32(), given.value_type, given.ordered))
-        return column
+        return _workable(column, name)
     if pa.types.is_null(given):
         return column if type_ == TIMESTAMP else column.cast(arrow_type(type_))
     if type_ == TIMESTAMP and pa.types.is_timestamp(given):
@@ -115,6 +118,57 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
         _type_hint(type_, given),
         column=name,
     )
+
+
+def _workable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column of any type as one of a type that Arrow can put in order."""
+    given = column.type
+    target = workable_type(given)
+    if target == given:
+        return column
+    try:
+        if pa.types.is_run_end_encoded(given):
+            chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+            column = pa.chunked_array(chunks, given.value_type)
+        return column.cast(target)
+    except (pa.ArrowException, NotImplementedError) as error:
+        message = f"Arrow cannot put values of type {given} in order, nor make them {target}"
+        hint = "convert the column, or leave it out of the stream line"
+        raise DataError("wrong-column-type", message, hint, column=name) from error
+
+
+def workable_type(type_: pa.DataType) -> pa.DataType:
+    """Return the type that values of a type are given: without views and runs, also inside.
+
+    Views of lists stay: Arrow can put those in order, and casts them wrongly.
+
+    >>> workable_type(pa.list_(pa.binary_view()))
+    ListType(list<item: binary>)
+    """
+    is_ = pa.types
+    if is_.is_binary_view(type_) or is_.is_string_view(type_):
+        return pa.binary() if is_.is_binary_view(type_) else pa.string()
+    if is_.is_run_end_encoded(type_):
+        return workable_type(type_.value_type)
+    if is_.is_dictionary(type_):
+        # Small indices run out when batches with different values are joined.
+        return pa.dictionary(pa.int32(), workable_type(type_.value_type), type_.ordered)
+    if is_.is_struct(type_):
+        return pa.struct([_workable_field(field) for field in type_])
+    if is_.is_map(type_):
+        key, item = _workable_field(type_.key_field), _workable_field(type_.item_field)
+        return pa.map_(key, item, type_.keys_sorted)
+    if is_.is_fixed_size_list(type_):
+        return pa.list_(_workable_field(type_.value_field), type_.list_size)
+    if is_.is_list(type_):
+        return pa.list_(_workable_field(type_.value_field))
+    if is_.is_large_list(type_):
+        return pa.large_list(_workable_field(type_.value_field))
+    return type_
+
+
+def _workable_field(field: pa.Field) -> pa.Field:
+    return field.with_type(workable_type(field.type))
 
 
 _ARROW_TYPES = {

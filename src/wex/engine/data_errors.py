@@ -51,7 +51,10 @@ ARITHMETIC = {
     ),
     ZERO_BY_ZERO: (
         "zero is divided by zero, which is not a number",
-        "filter out rows with a zero in the divisor, or do not divide: `a > 2 * b` for `a / b > 2`",
+        (
+            "filter out rows with a zero in the divisor, compare by `a > 2 * b` instead of"
+            " `a / b > 2`, or measure `a` and `b` and divide later"
+        ),
     ),
     INFINITE: (
         "infinite values cancel each other out, which is not a number",
@@ -77,7 +80,7 @@ def arithmetic_error(why: str, column: str | None, key: Key, position: int) -> D
 def does_not_fit(type_: pa.DataType, name: str, key: Key, position: int) -> DataError:
     """Return the error for a result that its type cannot hold: a date that is too far away."""
     message = f"a result does not fit into {type_}"
-    hint = "results are dates of about 5.8 million years around 1970: measure the parts instead"
+    hint = "a date is at most about 5.8 million years from 1970: add less to it"
     return DataError("arithmetic", message, hint, column=name, key=key, position=position)
 
 
@@ -90,35 +93,31 @@ def late_error(
     position: int,
 ) -> DataError:
     """Return the error for an event that sorts before the last one that its stream has had."""
-    name = order_by[0]
-    now, then = (_shown(each, name) for each in (event, last))
+    now, then = (", ".join(str(_shown(row, name)) for name in order_by) for row in (event, last))
     decides = deciding_column(last, event, order_by, fields)
-    if decides == name:
+    if decides in order_by:
         message = f"an event at {now} comes after one at {then}"
-        hint = "feed the events of a stream in their order, or all events of a time in one batch"
+        hint = f"feed the events of a stream in ascending order of `{order_by[0]}`"
     else:
-        told = "" if decides is None else f": `{decides}` is {_shown(event, decides)} here"
-        told += "" if decides is None else f" and {_shown(last, decides)} there"
-        message = f"two events at {now} come in the wrong order{told}"
-        others = [each for each in fields if each not in order_by]
+        why = "-0.0 sorts before 0.0"
+        if decides is not None:
+            values = f"{_shown(event, decides)} before {_shown(last, decides)}"
+            why = f"the tie is decided by `{decides}`, {values}"
+        message = f"an event at {now} comes after another one at {now} that sorts behind it: {why}"
         hint = (
-            "events that `order by` does not tell apart are in ascending order of the other columns, in"
-            f" the order of the stream line; {_advice(last, event, order_by, others, fields)}"
+            "the other columns order events of one time, ascending, in the order of the stream line;"
+            f" {_advice(last, event, order_by, fields)}"
         )
-    return DataError("late", message, hint, column=name, key=key, position=position)
+    return DataError("late", message, hint, column=order_by[0], key=key, position=position)
 
 
 def _advice(
-    last: pa.Table,
-    event: pa.Table,
-    order_by: Sequence[str],
-    others: Sequence[str],
-    fields: Mapping[str, Type],
+    last: pa.Table, event: pa.Table, order_by: Sequence[str], fields: Mapping[str, Type]
 ) -> str:
     """Say how to order events that arrived in another order: by a column that ascends, if any."""
     written = ", ".join(order_by)
-    for name in others:
-        if fields[name] in ORDERED and comes_after(last, event, name):
+    for name, type_ in fields.items():
+        if name not in order_by and type_ in ORDERED and comes_after(last, event, name):
             return f"if `{name}` says which comes first, write `order by {written}, {name}`"
     hint = f"write `order by {written}, n` with a column `n` that numbers them"
     return f"{hint}, or feed all events of a time in one batch"

@@ -95,9 +95,8 @@ def _silent(_read: int, _found: int, _rows: int | None) -> None:
 def _find_in_batches(
     spec: tree.Spec, source: Source, chosen: Chosen, progress: Progress
 ) -> tuple[pa.Table, int]:
-    import pyarrow as pa  # noqa: PLC0415
-
     from wex.engine.processor import Processor  # noqa: PLC0415
+    from wex.engine.schemas import stacked  # noqa: PLC0415
     from wex.engine.sorting import in_key_order  # noqa: PLC0415
 
     processor = Processor(spec)
@@ -116,4 +115,4 @@ def _find_in_batches(
     parts.append(processor.close())
     keys = [name.text for name in spec.stream.partition_by]
     # Stream by stream, as `find` has it; within a stream windows are in their order already.
-    return in_key_order(pa.concat_tables(parts), keys, meaning(spec).fields), read
+    return in_key_order(stacked(parts), keys, meaning(spec).fields), read

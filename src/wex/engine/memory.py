@@ -52,8 +52,16 @@ class Memory:
             known = np.fromiter(found, dtype=np.int64, count=keys.num_rows)
         return known, np.flatnonzero(known < 0)
 
-    def recall(self, keys: pa.Table, fresh: Callable[[int, pa.Table], State]) -> State:
-        """Return the states of streams; `fresh` makes those of streams not seen before."""
+    def recall(
+        self,
+        keys: pa.Table,
+        fresh: Callable[[int, pa.Table], State],
+        fit: Callable[[State], State] | None = None,
+    ) -> State:
+        """Return the states of streams; `fresh` makes those of streams not seen before.
+
+        States are given types that others have, if need be, by `fit`.
+        """
         known, new = self.numbers(keys)
         if len(new) == len(known):
             return fresh(len(known), keys)
@@ -61,7 +69,8 @@ class Memory:
         for at, (state, _) in enumerate(self._layers):
             here = np.flatnonzero((known >= 0) & (self._layer[known] == at))
             if len(here):
-                parts.append(state.take(self._row[known[here]]))
+                part = state.take(self._row[known[here]])
+                parts.append(part if fit is None else fit(part))
                 places.append(here)
         if len(new):
             parts.append(fresh(len(new), keys.take(pa.array(new))))
@@ -69,6 +78,10 @@ class Memory:
         order = np.argsort(np.concatenate(places), kind="stable")
         whole = joined(parts)
         return whole if (order[:-1] < order[1:]).all() else whole.take(order)
+
+    def change(self, fit: Callable[[State], State]) -> None:
+        """Give all states other types."""
+        self._layers = [(fit(state), numbers) for state, numbers in self._layers]
 
     def store(self, keys: pa.Table, state: State) -> None:
         """Remember the states of streams instead of what was known of them."""

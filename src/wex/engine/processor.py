@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +16,15 @@ from wex.engine.columns import arrow_type
 from wex.engine.data_errors import arrow_errors
 from wex.engine.memory import Memory
 from wex.engine.running import Engine, engine_of
+from wex.engine.schemas import closed, promoted
 from wex.engine.sorting import sort_indices, sort_keys
 from wex.engine.soundness import read_state
-from wex.engine.state import to_bytes
+from wex.engine.state import State, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wex.engine.columns import Data
-    from wex.engine.state import State
     from wex.spec import tree
 
 
@@ -61,9 +62,15 @@ class Processor:
         self._engine = engine
         self._forget()
 
-    def recall(self, keys: pa.Table) -> State:
-        """Return what is remembered of some streams."""
-        return self._memory.recall(keys, self._engine.fresh)
+    def arriving(self, data: Data) -> Arriving:
+        """Return a batch in its order, with the types of the batches before."""
+        return Arriving(self._engine, data, self.schema)
+
+    def recall(self, arriving: Arriving, keys: pa.Table | None = None) -> State:
+        """Return what is remembered of the streams of a batch, or of some of them."""
+        fit = partial(promoted, self._engine, schema=arriving.table.schema)
+        keys = arriving.keys if keys is None else keys
+        return self._memory.recall(keys, self._engine.fresh, fit)
 
     def held(self) -> int:
         """Return how many starts are open in all streams."""
@@ -81,7 +88,7 @@ class Processor:
 
     def _forget(self) -> None:
         self._memory = Memory(self._engine.stream.partition_by)
-        self._schema: pa.Schema | None = None  # of the batches so far
+        self.schema: pa.Schema | None = None  # of the batches so far; null: open
 
     def feed(self, data: Data) -> pa.Table:
         """Return the windows that are reported in a batch of events, in the order of `find`.
@@ -90,25 +97,35 @@ class Processor:
         DataError; then, as after any other error, it is as if the batch had never been fed.
         """
         with arrow_errors():
-            arriving = Arriving(self._engine, data, self._schema)
-            prior = self._memory.recall(arriving.keys, self._engine.fresh)
+            arriving = self.arriving(data)
+            prior = self.recall(arriving)
             batch = arriving.batch(prior)
             table, after = self._engine.run(batch, prior, last=False)
+        if self.schema is not None and self.schema != arriving.schema:
+            self._memory.change(partial(promoted, self._engine, schema=arriving.table.schema))
         if after is not None and after.size:
             self._memory.store(arriving.keys, after)
-        self._schema = batch.table.schema
+        self.schema = arriving.schema
         return table
 
     def close(self) -> pa.Table:
         """Return the windows that are reported because the data ends, and forget all streams."""
-        ending = ended(self._engine, self.everything(), self._schema)
+        ending = ended(self._engine, self.everything(), self.schema)
         table, _ = self._engine.run(*ending, last=True)
         self._forget()
         return table
 
     def state(self) -> bytes:
         """Return all that the processor remembers, as bytes."""
-        return to_bytes(self.everything(), self._engine.fingerprint)
+        state = self.everything()
+        tails = state.lists["tail"]
+        if self.schema is not None and tails.num_columns:
+            for at, field in enumerate(self.schema):
+                if pa.types.is_null(field.type):
+                    tails = tails.set_column(at, field.name, pa.nulls(tails.num_rows))
+        return to_bytes(
+            State(state.streams, {**state.lists, "tail": tails}), self._engine.fingerprint
+        )
 
     def everything(self) -> State:
         """Return all that the processor remembers, as columns."""
@@ -132,10 +149,14 @@ class Processor:
         """Forget some streams: what comes next for them is their first event."""
         self._memory.store(keys, self._engine.fresh(keys.num_rows, keys))
 
-    def resume(self, state: State) -> None:
-        """Go on with streams that another processor has had."""
+    def resume(self, state: State, schema: pa.Schema | None = None) -> None:
+        """Go on with streams that another processor has had, and with the schema of its batches."""
+        tails = state.lists["tail"]
         if state.size:
-            self._schema = state.lists["tail"].schema
+            self.schema = tails.schema if schema is None else schema
+            if tails.num_columns:
+                running = closed(tails.schema, self._engine.fields)
+                state = promoted(self._engine, state, running)
             self._memory.store(state.keys(self._engine.stream.partition_by), state)
 
 
@@ -152,7 +173,8 @@ def ended(engine: Engine, state: State, schema: pa.Schema | None = None) -> tupl
         state = state.take(sort_indices(sort_keys(state.keys(keys), keys, (), engine.fields)))
     tails = state.lists["tail"]
     if not tails.num_columns:
-        tails = _no_rows(engine) if schema is None else no_rows(schema)
+        known = schema is not None and len(schema) > 0
+        tails = no_rows(closed(schema, engine.fields)) if known else _no_rows(engine)
     counts = state.counts("tail")
     ends = np.cumsum(counts)
     batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.numbers("position"))

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arrays import no_rows, whole
-from wex.engine.batch import Batch, Whole
 from wex.engine.columns import arrow_type
 from wex.engine.kernels.registers import SLOTS
 from wex.engine.kernels.shapes import Automata, Configs, Registers, Sliding
 from wex.engine.measuring import SPOILT
+from wex.engine.schemas import closed, held_columns, no_events
 from wex.engine.sorting import same
 from wex.engine.state import FRAME, KEY, State, from_bytes
 from wex.framing import require
@@ -61,7 +61,9 @@ def check_state(state: State, engine: Engine) -> None:
     require(engine.stream.partition_by or state.size <= 1, "it has several streams without a key")
     _check_tails(state, engine)
     _check_promise(state.numbers("promise"), positions, engine)
-    schema = state.lists["tail"].schema if kept.any() else _declared(engine)
+    schema = _declared(engine)
+    if kept.any():
+        schema = closed(state.lists["tail"].schema, engine.fields)
     for at, window in enumerate(engine.windows):
         _check_window(state, at, window, engine, schema)
 
@@ -108,6 +110,9 @@ def _check_tails(state: State, engine: Engine) -> None:
             require(pc.all(listed).as_py() is not False, f"`{name}` is not in the enum")
         if name in engine.stream.partition_by:
             keys = state.streams.column(KEY + name)
+            if pa.types.is_null(column.type):
+                require(keys.null_count == len(keys), f"the key `{name}` has a value")
+                column = column.cast(keys.type)
             require(keys.type == column.type, f"the key `{name}` has another type")
             require(same(keys.take(owners), column).all(), "an event is of another stream")
 
@@ -148,7 +153,7 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, schema:
         require((occupied == counts).all(), "an open start is missing")
     if not held.num_columns:
         return
-    columns = _columns(window, engine, schema)
+    columns = held_columns(engine, at, schema)
     require(sorted(held.column_names) == sorted(columns), "open starts have other columns")
     for name, type_ in columns.items():
         require(held.column(name).type == type_, f"`{name}` of open starts has another type")
@@ -165,19 +170,6 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, schema:
     _check_clock(held, starts, window, engine)
     _check_slots(window.machine, held.column("slot").to_numpy(), states, owners, ends - 1 - starts)
     _check_folds(held, sizes, window, schema, engine)
-
-
-def _columns(window: Window, engine: Engine, schema: pa.Schema) -> dict[str, pa.DataType]:
-    columns = dict.fromkeys(("position", "slot", "clock"), pa.int64())
-    if engine.stream.order_by:
-        columns["time"] = schema.field(engine.stream.order_by[0]).type
-    return columns | window.measuring.types(_nothing(engine, schema))
-
-
-def _nothing(engine: Engine, schema: pa.Schema) -> Whole:
-    none = np.empty(0, dtype=np.int64)
-    batch = Batch(no_rows(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
-    return Whole(batch, engine.guarded)
 
 
 def _state_count(machine: Machine) -> int:
@@ -220,7 +212,7 @@ def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages
 def _check_folds(
     held: pa.Table, sizes: Ints, window: Window, schema: pa.Schema, engine: Engine
 ) -> None:
-    rows = _nothing(engine, schema)
+    rows = no_events(engine, schema)
     for at, fold in enumerate(window.measuring.folds):
         parts = {name: whole(held.column(f"{at}.{name}")) for name in fold.types_of(rows)}
         fold.check(parts, sizes)

@@ -9,16 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from wex.engine.arriving import Arriving
 from wex.engine.columns import shown
 from wex.engine.processor import ended
+from wex.engine.schemas import promoted, stacked
 from wex.engine.sorting import changes, in_order, sort_keys
 from wex.engine.state import joined
 from wex.errors import DataError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from wex.engine.columns import Data
     from wex.engine.running import Engine
     from wex.engine.state import State
@@ -42,7 +44,9 @@ class Sweep:
         count = len(arriving.starts)
         if not count:
             return self._nothing(arriving)
-        self._schema = arriving.table.schema
+        self._schema = arriving.schema
+        if self._open is not None:
+            self._open = promoted(engine, self._open, arriving.table.schema)
         self.events += arriving.table.num_rows
         keys = arriving.keys.select(engine.stream.partition_by)
         before = []
@@ -59,7 +63,7 @@ class Sweep:
             batch.part(last, count), prior.take(np.array([last])), last=False
         )
         self._key = keys.slice(last)
-        return pa.concat_tables([*before, done, rest])
+        return stacked([*before, done, rest])
 
     def _nothing(self, arriving: Arriving) -> pa.Table:
         empty = self._engine.fresh(0, arriving.keys)
@@ -71,7 +75,7 @@ class Sweep:
         if not names:
             return True
         assert self._key is not None
-        pair = pa.concat_tables([self._key, keys.slice(0, 1)]).combine_chunks()
+        pair = stacked([self._key, keys.slice(0, 1)]).combine_chunks()
         columns = sort_keys(pair, names, (), self._engine.fields)
         if not in_order(
             [each.slice(0, 1) for each in columns], [each.slice(1) for each in columns]
