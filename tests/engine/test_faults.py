@@ -154,4 +154,9 @@ def test_columns_and_values_come_before_events() -> None:
     assert caught.value.code == "wrong-value"
     with pytest.raises(wex.DataError) as caught:
         wex.find(spec, {"x": rows["x"], "n": ["a", "b"]})
-    assert (caught.value.code, caught.value.column) == ("wrong-value", "x")
+    assert (caught.value.code, caught.value.column) == ("wrong-column-type", "n")
+    both = wex.parse("stream s (x real, y real) window w match [x > y]")
+    with pytest.raises(wex.DataError) as caught:
+        wex.find(both, {"x": [1, 1, 2**60], "y": [1, 2**60, 1]})
+    assert (caught.value.code, caught.value.column) == ("wrong-value", "y")
+    assert "row 1" in (caught.value.hint or "")

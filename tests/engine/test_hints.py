@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -16,14 +18,14 @@ TWO = "stream s (x real, n int) window w match any{2} measure "
 ONE = "stream s (x real, n int) window w match "
 
 
-def refused(spec: str, *batches: object) -> wex.DataError:
+def refused(spec: str, *batches: Any) -> wex.DataError:
     """Return the error of the last of several batches."""
     processor = wex.Processor(wex.parse(spec))
     *fine, last = batches
     for each in fine:
-        processor.feed(each)  # type: ignore[arg-type]
+        processor.feed(each)
     with pytest.raises(wex.DataError) as caught:
-        processor.feed(last)  # type: ignore[arg-type]
+        processor.feed(last)
     return caught.value
 
 
