@@ -106,8 +106,8 @@ SPECS = [
 ]  # fmt: skip
 
 
-def events(begin: int, count: int, chance: random.Random) -> pa.Table:
-    """Return events that follow one another in time."""
+def events(begin: int, count: int, chance: random.Random, *, untyped: bool = False) -> pa.Table:
+    """Return events that follow one another in time; what is NULL may come without a type."""
     times = range(begin, begin + count)
     return pa.table(
         {
@@ -119,7 +119,7 @@ def events(begin: int, count: int, chance: random.Random) -> pa.Table:
             "ok": [chance.random() < 0.5 for _ in times],
             "side": [chance.choice("ab") for _ in times],
             "name": [chance.choice(["u", "vv", None]) for _ in times],
-            "v": [[at] for at in times],
+            "v": pa.nulls(count) if untyped else [[at] for at in times],
         }
     )
 
@@ -141,10 +141,10 @@ def sound(number: int) -> Sound:
     most = 1 if number % 3 == 2 else 256  # some run on the kernel that moves lists
     engine = Engine(plan_of(spec), most)
     processor = Processor.of(engine)
-    processor.feed(events(0, 25, chance))
+    processor.feed(events(0, 25, chance, untyped=number % 4 == 1))
     bucket = Bucket.of(engine, Rules())
     if engine.stream.order_by:
-        bucket.arrive(events(0, 30, chance), 20_000_000)
+        bucket.arrive(events(0, 30, chance, untyped=number % 4 == 1), 20_000_000)
     else:
         bucket.run(events(0, 30, chance))
     return Sound(plan_of(spec).to_bytes(), engine, processor.state(), bucket.saved())
