@@ -66,19 +66,25 @@ def test_a_column_of_nulls_does_not_fix_a_type(
         assert one.to_pylist() == two.to_pylist()
 
 
-@pytest.mark.parametrize("type_", [pa.list_(pa.int64()), pa.string(), pa.struct([("a", pa.int64())]), pa.binary(),
-                                   pa.dictionary(pa.int8(), pa.string()), pa.map_(pa.string(), pa.int64()), pa.uuid()])  # fmt: skip
-def test_any_type_may_come_later(type_: pa.DataType) -> None:
+LATER = [
+    pa.array([[1]]), pa.array(["text"]), pa.array([{"a": 1}]), pa.array([b"bytes"]), pa.array(["a"]).dictionary_encode(),
+    pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())), pa.array([b"u" * 16], pa.uuid()), pa.array([1]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", LATER, ids=[str(each.type) for each in LATER])
+def test_any_type_may_come_later(column: pa.Array) -> None:
     spec = wex.parse(
-        "stream s (v other) window w match any{3} measure first(v) as f, collect(v) as c"
+        "stream s (v other) window w match any{3} measure last(v) as l, collect(v) as c"
     )
-    processor = wex.Processor(spec)
+    processor, value = wex.Processor(spec), column.to_pylist()
     processor.feed({"v": pa.nulls(2)})
     processor = wex.Processor.restore(spec, processor.state())
-    found = processor.feed({"v": pa.nulls(1, type_)})
-    assert found["f"].to_pylist() == [None]
+    found = processor.feed({"v": column})
+    assert found["l"].type == column.type
+    assert (found["l"].to_pylist(), found["c"].to_pylist()) == (value, [value])
     again = wex.Processor.restore(spec, processor.state()).feed({"v": pa.nulls(1)})
-    assert again["c"].to_pylist() == [[]]
+    assert (again["l"].to_pylist(), again["c"].to_pylist()) == (value, [value])
     with pytest.raises(wex.DataError, match="the batches before had"):
         processor.feed({"v": [1.5]})
 
