@@ -698,3 +698,11 @@ def test_the_variance_of_infinite_values() -> None:
     assert measured("var(x)", x=[float("inf")]) is None
     with pytest.raises(wex.DataError):
         measured("stddev(x)", x=[float("inf"), 1.0])
+
+
+def test_a_spec_without_windows_is_not_run() -> None:
+    spec = wex.parse("stream s (x int)")
+    for run in (lambda: wex.find(spec, {"x": [1]}), lambda: wex.Processor(spec)):
+        with pytest.raises(wex.WexError) as caught:
+            run()
+        assert caught.value.code == "no-windows"

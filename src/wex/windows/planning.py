@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.theory.translate import guard_of
 from wex.windows.assumptions import compile_promise
@@ -29,6 +30,9 @@ def plan_of(spec: tree.Spec) -> Plan:
     True
     """
     meaning = meaning_of(spec)
+    if not meaning.expanded.windows:
+        hint = "add one, such as `window w match any`"
+        raise WexError("no-windows", "the spec has no window to look for", hint)
     guards: dict[Guard, int] = {}
     windows = tuple(_window(meaning, at, guards) for at in range(len(meaning.expanded.windows)))
     promise = compile_promise(meaning)
