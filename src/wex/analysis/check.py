@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.analysis import findings
 from wex.analysis.memory import state_bytes
 from wex.analysis.space import Budget
 from wex.analysis.verdicts import Analysis
+from wex.cached import cached_property
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ window; what a plan holds is all that its automaton, which knows no regions, has
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import OFTEN, backwards, cyclic, shortest
 from wex.analysis.space import SILENT
 from wex.analysis.tables import DEAD
+from wex.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set

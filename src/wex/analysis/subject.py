@@ -7,12 +7,12 @@ first window, `within N events` and a `having` about the count of events count t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.analysis.lifetimes import heaviest
 from wex.analysis.tables import DEAD, Lengths, Tables, counting, lengths_of_having, spent
 from wex.automata.dfa import common_classes
+from wex.cached import cached_property
 from wex.theory.letters import guard_of
 from wex.windows.clauses import Clauses, clauses_of
 from wex.windows.compile import CompiledWindow, compile_window

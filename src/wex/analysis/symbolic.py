@@ -221,9 +221,9 @@ class SymbolicSpace(Space):
             now, before = (Field(name, offset, self.question.fields[name]) for offset in (0, -1))
             if name not in self.ages or self.ages[name] < 1:
                 return None
-            rise = level.symbols.variable(now) - level.symbols.variable(before)
+            rise = level.symbols.variable(now), level.symbols.variable(before)
             for formula in level.formulas.values():
-                gap = self.prover.least(rise, formula, level.everything)
+                gap = self.prover.least(*rise, formula, level.everything)
                 if gap is None:
                     return None
                 found.append(gap)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from wex.analysis.starts import Pump, Starts
 from wex.analysis.subject import subject_of
 from wex.analysis.vectors import Pile, explore, pile, repeated, step
 from wex.analysis.witness import complete, concrete, replayed
+from wex.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set

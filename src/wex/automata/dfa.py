@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wex.automata.crawl import coreachable, crawl
+from wex.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -6,8 +6,9 @@ Built with `concat`, `union` and `repeat`, which tidy up as they go.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
+
+from wex.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

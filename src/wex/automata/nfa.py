@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.automata import dfa as automata
+from wex.cached import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.cached import cached_property
 from wex.engine.arrays import spans
 from wex.engine.batch import Batch
 from wex.engine.columns import conform, table_of

@@ -7,13 +7,13 @@ they are read, and were processed already.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.cached import cached_property
 from wex.engine.arrays import spans, whole
 from wex.engine.columns import shown
 from wex.engine.data_errors import null_error

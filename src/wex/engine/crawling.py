@@ -10,7 +10,6 @@ by age it is known beforehand which start that is.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from wex import limits
 from wex.automata.crawl import crawl
+from wex.cached import cached_property
 from wex.engine.kernels.registers import ENDING, IDLE, NO_SLOT, SLOTS
 from wex.engine.kernels.shapes import (
     BIRTH,

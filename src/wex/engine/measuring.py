@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from wex.cached import cached_property
 from wex.engine.aggregates import Result, fold_of, shared_key
 from wex.engine.arrays import whole
 from wex.engine.truths import kleene

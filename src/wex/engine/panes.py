@@ -9,11 +9,11 @@ panes that begins with the pane of its start.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wex.cached import cached_property
 from wex.engine.arrays import joined, spans, taken
 from wex.engine.kernels.folds import scanned
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,10 @@ from wex.engine.schemas import closed, promoted
 from wex.engine.sorting import sort_indices, sort_keys
 from wex.engine.soundness import read_state
 from wex.engine.state import State, to_bytes
+from wex.errors import WexError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from wex.engine.columns import Data
     from wex.spec import tree
@@ -60,7 +63,20 @@ class Processor:
 
     def _begin(self, engine: Engine) -> None:
         self._engine = engine
+        self._lock = threading.RLock()
         self._forget()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads out: which batch comes before which must not be left to chance."""
+        if not self._lock.acquire(blocking=False):
+            message = "another thread is using this Processor"
+            hint = "give each thread a Processor of its own, or call this one under a lock"
+            raise WexError("busy", message, hint)
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def arriving(self, data: Data) -> Arriving:
         """Return a batch in its order, with the types of the batches before."""
@@ -96,24 +112,26 @@ class Processor:
         The batch is sorted. An event that sorts before one that its stream has had already is a
         DataError; then, as after any other error, it is as if the batch had never been fed.
         """
-        with arrow_errors():
-            arriving = self.arriving(data)
-            prior = self.recall(arriving)
-            batch = arriving.batch(prior)
-            table, after = self._engine.run(batch, prior, last=False)
-        if self.schema is not None and self.schema != arriving.schema:
-            self._memory.change(partial(promoted, self._engine, schema=arriving.table.schema))
-        if after is not None and after.size:
-            self._memory.store(arriving.keys, after)
-        self.schema = arriving.schema
-        return table
+        with self._alone():
+            with arrow_errors():
+                arriving = self.arriving(data)
+                prior = self.recall(arriving)
+                batch = arriving.batch(prior)
+                table, after = self._engine.run(batch, prior, last=False)
+            if self.schema is not None and self.schema != arriving.schema:
+                self._memory.change(partial(promoted, self._engine, schema=arriving.table.schema))
+            if after is not None and after.size:
+                self._memory.store(arriving.keys, after)
+            self.schema = arriving.schema
+            return table
 
     def close(self) -> pa.Table:
         """Return the windows that are reported because the data ends, and forget all streams."""
-        ending = ended(self._engine, self.everything(), self.schema)
-        table, _ = self._engine.run(*ending, last=True)
-        self._forget()
-        return table
+        with self._alone():
+            ending = ended(self._engine, self.everything(), self.schema)
+            table, _ = self._engine.run(*ending, last=True)
+            self._forget()
+            return table
 
     def state(self) -> bytes:
         """Return all that the processor remembers, as bytes."""
@@ -129,7 +147,8 @@ class Processor:
 
     def everything(self) -> State:
         """Return all that the processor remembers, as columns."""
-        found = self._memory.everything()
+        with self._alone():
+            found = self._memory.everything()
         return self._engine.fresh(0, _no_rows(self._engine)) if found is None else found
 
     @classmethod

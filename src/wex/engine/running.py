@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -129,7 +130,12 @@ class Engine:
         if len(running) == 1 or running[0].batch.rows < SIDE_BY_SIDE:
             return [each.windows(codes[at]) for at, each in enumerate(running)]
         with ThreadPoolExecutor(min(len(running), os.cpu_count() or 1)) as pool:
-            return list(pool.map(Running.windows, running, codes))
+            # A thread has no limits but the usual ones, unless it runs in a copy of this context.
+            tasks = [
+                pool.submit(copy_context().run, each.windows, codes[at])
+                for at, each in enumerate(running)
+            ]
+            return [each.result() for each in tasks]
 
     def _after(
         self, batch: Batch, prior: State, columns: dict[str, pa.Array], lists: dict[str, pa.Table]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
+from wex.cached import cached_property
 from wex.errors import Diagnostic
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

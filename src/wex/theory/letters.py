@@ -8,10 +8,10 @@ letters, kept as bit masks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex import limits
+from wex.cached import cached_property
 from wex.theory.combinations import TooManyRowsError, combinations
 from wex.theory.terms import Always, And, Guard, Not, Or
 

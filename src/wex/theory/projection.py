@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
-from wex.theory.solver import MILLISECONDS, RESOURCES, Translation, UndecidedError, value_in
+from wex.theory.homes import own_home
+from wex.theory.solver import (
+    MILLISECONDS,
+    Translation,
+    UndecidedError,
+    limited,
+    new_solver,
+    value_in,
+)
 from wex.theory.terms import Atom, Comparison, Constant, Field, Guard, atoms, fields
 
 if TYPE_CHECKING:
@@ -58,37 +66,40 @@ class Symbols(Translation):
         return not self.products and super().is_open(atom)
 
     def _free(self, atom: Atom) -> z3.BoolRef:
-        found = z3.Bool(f"open {atom}")
+        found = z3.Bool(f"open {atom}", self.home)
         self.opened.append(found)
         return found
 
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
         if isinstance(value, str):
-            return z3.RealVal(self.code(value))
+            return z3.RealVal(self.code(value), self.home)
         return super()._constant(value)
 
     def variable(self, field: Field) -> z3.ExprRef:
         """Return the variable of a field."""
-        return self._variable(field)
+        with self.home:
+            return self._variable(field)
 
     def _variable(self, field: Field) -> z3.ExprRef:
         found = self.variables.get(field)
         if found is None:
             points = field.kind in ("real", "text") or field.name in self.dense
             sort = z3.Bool if field.kind == "bool" else z3.Real if points else z3.Int
-            found = self.variables[field] = sort(self.naming(field))
+            found = self.variables[field] = sort(self.naming(field), self.home)
         return found
 
     def domain(self, field: Field) -> Formula:
         """Return what is true of every value of a field."""
-        variable = self._variable(field)
-        if field.type.values:
-            return z3.Or([variable == self.code(text) for text in field.type.values])
-        if len(constants := self.dense.get(field.name, ())) > 1:
-            low, high = constants[0], constants[-1]
-            inside = [variable == value for value in range(low, high + 1)]
-            return z3.Or(variable < low, variable > high, *inside)
-        return z3.BoolVal(True)
+        with self.home:
+            variable = self._variable(field)
+            if field.type.values:
+                codes = [variable == self.code(text) for text in field.type.values]
+                return z3.Or(codes, self.home)
+            if len(constants := self.dense.get(field.name, ())) > 1:
+                low, high = constants[0], constants[-1]
+                inside = [variable == value for value in range(low, high + 1)]
+                return z3.Or(variable < low, variable > high, *inside)
+            return z3.BoolVal(True, self.home)
 
 
 def dense_fields(guards: Iterable[Guard]) -> dict[str, tuple[int, ...]]:
@@ -139,24 +150,26 @@ class Prover:
     """Questions to z3 about formulas, each asked once."""
 
     def __init__(self) -> None:
-        self.solver = z3.SimpleSolver()
-        self.solver.set("rlimit", RESOURCES)
+        self.home = own_home()
+        with self.home:
+            self.solver = limited(z3.SimpleSolver(ctx=self.home))
         self._known: dict[tuple[int, ...], tuple[bool, object]] = {}
 
     def satisfiable(self, *formulas: Formula) -> bool:
         """Tell whether formulas hold together somewhere."""
-        key = tuple(sorted(each.get_id() for each in formulas))
-        if key in self._known:
-            return self._known[key][0]
-        self.solver.push()
-        self.solver.add(*formulas)
-        answer = self.solver.check()
-        self.solver.pop()
-        if answer == z3.unknown:
-            raise UndecidedError(self.solver.reason_unknown())
-        # The formulas are kept, so that their numbers are not given to others.
-        self._known[key] = (answer == z3.sat, formulas)
-        return bool(answer == z3.sat)
+        with self.home:
+            key = tuple(sorted(each.get_id() for each in formulas))
+            if key in self._known:
+                return self._known[key][0]
+            self.solver.push()
+            self.solver.add(*formulas)
+            answer = self.solver.check()
+            self.solver.pop()
+            if answer == z3.unknown:
+                raise UndecidedError(self.solver.reason_unknown())
+            # The formulas are kept, so that their numbers are not given to others.
+            self._known[key] = (answer == z3.sat, formulas)
+            return bool(answer == z3.sat)
 
     def project(self, formula: Formula, variables: Sequence[z3.ExprRef]) -> Formula:
         """Return for which values of the other variables there are some for these.
@@ -165,62 +178,69 @@ class Prover:
         """
         if not variables:
             return formula
-        eliminated = z3.TryFor(z3.Tactic("qe"), MILLISECONDS)
-        try:
-            found = eliminated(z3.Exists(list(variables), formula)).as_expr()
-        except z3.Z3Exception as error:
-            raise UndecidedError(str(error)) from error
-        found = _simplified(found)
-        lost = self._check(formula, z3.Not(found))
-        made_up = self._check(found, z3.ForAll(list(variables), z3.Not(formula)))
+        found = self._simplified(self._eliminated(formula, variables))
+        with self.home:
+            lost = self._check(formula, z3.Not(found))
+        with self.home:
+            made_up = self._check(found, z3.ForAll(list(variables), z3.Not(formula)))
         if lost != z3.unsat or made_up != z3.unsat:
             raise UndecidedError("a projection that could not be checked")
         return found
 
-    @staticmethod
-    def least(value: Formula, *formulas: Formula) -> int | None:
-        """Return the least whole value under formulas; None if there is none, or it is unknown."""
-        optimize = z3.Optimize()
-        optimize.set("rlimit", RESOURCES)
-        optimize.add(*formulas)
-        handle = optimize.minimize(value)
-        if optimize.check() != z3.sat:
-            return None
-        found = optimize.lower(handle)
-        return int(found.as_long()) if z3.is_int_value(found) else None
+    def _eliminated(self, formula: Formula, variables: Sequence[z3.ExprRef]) -> Formula:
+        with self.home as home:
+            eliminate = z3.TryFor(z3.Tactic("qe", home), MILLISECONDS, home)
+            try:
+                return eliminate(z3.Exists(list(variables), formula)).as_expr()
+            except z3.Z3Exception as error:
+                raise UndecidedError(str(error)) from error
 
-    @staticmethod
-    def _check(*formulas: Formula) -> z3.CheckSatResult:
-        solver = z3.Solver()
-        solver.set("rlimit", RESOURCES)
+    def _simplified(self, formula: Formula) -> Formula:
+        with self.home as home:
+            plain = z3.simplify(formula)
+            if z3.is_true(plain) or z3.is_false(plain):
+                return plain
+            try:
+                return z3.TryFor(z3.Tactic("ctx-solver-simplify", home), 200, home)(plain).as_expr()
+            except z3.Z3Exception:
+                return plain
+
+    def least(self, one: Formula, two: Formula, *formulas: Formula) -> int | None:
+        """Return by how much one whole number exceeds another at least, under formulas.
+
+        None if there is no least difference, or it is unknown.
+        """
+        with self.home as home:
+            optimize = limited(z3.Optimize(ctx=home))
+            optimize.add(*formulas)
+            handle = optimize.minimize(one - two)
+            if optimize.check() != z3.sat:
+                return None
+            found = optimize.lower(handle)
+            return int(found.as_long()) if z3.is_int_value(found) else None
+
+    def _check(self, *formulas: Formula) -> z3.CheckSatResult:
+        solver = new_solver(self.home)
         solver.add(*formulas)
         return solver.check()
 
 
-def _simplified(formula: Formula) -> Formula:
-    plain = z3.simplify(formula)
-    if z3.is_true(plain) or z3.is_false(plain):
-        return plain
-    try:
-        found: Formula = z3.TryFor(z3.Tactic("ctx-solver-simplify"), 200)(plain).as_expr()
-    except z3.Z3Exception:
-        return plain
-    return found
-
-
 def both(*formulas: Formula) -> Formula:
     """Return the conjunction of formulas."""
-    return z3.simplify(z3.And(*formulas))
+    with formulas[0].ctx if formulas else own_home() as home:
+        return z3.simplify(z3.And(*formulas, home))
 
 
 def negated(formula: Formula) -> Formula:
     """Return the negation of a formula."""
-    return z3.Not(formula)
+    with formula.ctx:
+        return z3.Not(formula)
 
 
 def renamed(formula: Formula, pairs: Sequence[tuple[z3.ExprRef, z3.ExprRef]]) -> Formula:
     """Return a formula with variables replaced by others, all at once."""
-    return z3.substitute(formula, *pairs) if pairs else formula
+    with formula.ctx:
+        return z3.substitute(formula, *pairs) if pairs else formula
 
 
 # --- Concrete events
@@ -232,8 +252,9 @@ class Searching:
     def __init__(self, codes: dict[str, int], tick: int = SECOND) -> None:
         self.codes = codes
         self.tick = tick  # microseconds between events, where there is a choice
-        self.solver = z3.Solver()
-        self.solver.set("rlimit", RESOURCES)
+        self.home = own_home()
+        with self.home:
+            self.solver = new_solver(self.home)
         self.places: dict[tuple[int, str], tuple[Field, z3.ExprRef]] = {}
 
     def symbols(self, lookback: int, level: int, number: Callable[[int], int]) -> Symbols:
@@ -249,63 +270,72 @@ class Searching:
         self.places[number, field.name] = (field, variable)
         if field.kind == "whole":
             most = {"date": DAYS, "timestamp": DAYS * 86_400 * SECOND}.get(field.type.name, LARGE)
-            self.solver.add(variable <= most, variable >= -most)
+            with self.home:
+                self.solver.add(variable <= most, variable >= -most)
 
     def same(self, one: tuple[int, str], two: tuple[int, str]) -> None:
         """Say that two events have the same value of a field."""
-        self.solver.add(self.places[one][1] == self.places[two][1])
+        with self.home:
+            self.solver.add(self.places[one][1] == self.places[two][1])
 
     def add(self, *formulas: Formula) -> None:
         """Add what has to hold."""
-        self.solver.add(*formulas)
+        with self.home:
+            self.solver.add(*formulas)
 
     def events(self, count: int, constants: Mapping[str, Sequence[Value]]) -> list[Event] | None:
         """Return the events, or None if there are none that satisfy everything."""
-        answer = self.solver.check()
-        if answer == z3.unknown:
-            raise UndecidedError(self.solver.reason_unknown())
-        if answer == z3.unsat:
-            return None
+        with self.home:
+            answer = self.solver.check()
+            if answer == z3.unknown:
+                raise UndecidedError(self.solver.reason_unknown())
+            if answer == z3.unsat:
+                return None
+            model = self.solver.model()
         chosen: dict[str, list[Value]] = {}
         events: list[dict[str, Value]] = [{} for _ in range(count)]
-        model = self.solver.model()
         names: dict[int | Fraction, str] = {code: text for text, code in self.codes.items()}
         for (number, name), (field, variable) in sorted(self.places.items()):
             last = chosen.setdefault(name, [])
             unit = self.tick if field.type.name == "timestamp" else 1
             if field.kind in ("whole", "real"):
-                model = self._prefer(
-                    variable, _candidates(last, constants.get(name, ()), unit), model
-                )
-            else:
-                chosen_value = model.eval(variable, model_completion=True)
-                self.solver.add(variable == chosen_value)
-            value = value_in(model, variable, field, names)
+                candidates = _candidates(last, constants.get(name, ()), unit)
+                model = self._preferred(variable, candidates) or self._fixed(variable, model)
+            with self.home:
+                if field.kind not in ("whole", "real"):
+                    self.solver.add(variable == model.eval(variable, model_completion=True))
+                value = value_in(model, variable, field, names)
             last.append(value)
             events[number][name] = value
         return list(events)
 
-    def _prefer(
-        self, variable: z3.ExprRef, candidates: Iterable[Fraction], model: z3.ModelRef
-    ) -> z3.ModelRef:
-        whole = variable.sort() == z3.IntSort()
+    def _preferred(
+        self, variable: z3.ExprRef, candidates: Iterable[Fraction]
+    ) -> z3.ModelRef | None:
+        """Return a model with the first candidate that there is one for, and stay with it."""
+        with self.home as home:
+            whole = variable.sort() == z3.IntSort(home)
         for each in candidates:
             if whole and each.denominator != 1:
                 continue
-            value = z3.IntVal(int(each)) if whole else z3.RealVal(str(each))
-            self.solver.push()
-            self.solver.add(variable == value)
-            if self.solver.check() == z3.sat:
-                found = self.solver.model()
-                self.solver.pop()
+            with self.home as home:
+                value = z3.IntVal(int(each), home) if whole else z3.RealVal(str(each), home)
+                self.solver.push()
                 self.solver.add(variable == value)
-                return found
-            self.solver.pop()
-        # Whatever the model has; the others have to go along with it.
-        self.solver.add(variable == model.eval(variable, model_completion=True))
-        if self.solver.check() != z3.sat:
-            raise UndecidedError("a model that does not stay one")
-        return self.solver.model()
+                found = self.solver.model() if self.solver.check() == z3.sat else None
+                self.solver.pop()
+                if found is not None:
+                    self.solver.add(variable == value)
+                    return found
+        return None
+
+    def _fixed(self, variable: z3.ExprRef, model: z3.ModelRef) -> z3.ModelRef:
+        """Stay with what a model has for a variable; the others have to go along with it."""
+        with self.home:
+            self.solver.add(variable == model.eval(variable, model_completion=True))
+            if self.solver.check() != z3.sat:
+                raise UndecidedError("a model that does not stay one")
+            return self.solver.model()
 
 
 def _candidates(last: Sequence[Value], constants: Sequence[Value], unit: int) -> Iterable[Fraction]:
@@ -334,24 +364,24 @@ def contradiction(
 
     A part is the number of a step and of one of its guards; there are none if all can hold.
     """
-    solver = z3.Solver()
-    solver.set("rlimit", RESOURCES)
-    solver.set("core.minimize", True)
     codes: dict[str, int] = {}
-    for at, guards in enumerate(steps):
+    with own_home() as home:
+        solver = new_solver(home)
+        solver.set("core.minimize", True)
+        for at, guards in enumerate(steps):
 
-        def naming(field: Field, at: int = at) -> str:
-            return f"{field.name}#{at + field.offset}"
+            def naming(field: Field, at: int = at) -> str:
+                return f"{field.name}#{at + field.offset}"
 
-        symbols = Symbols(lookback, lookback + 1, {}, codes, naming)
-        for part, guard in enumerate(guards):
-            solver.assert_and_track(symbols.guard(guard), f"{at} {part}")
-            for field in fields(guard):
-                solver.add(symbols.domain(Field(field.name, field.offset, types[field.name])))
-        solver.add(symbols.guard(order))
-    if solver.check() != z3.unsat:
-        return []
-    parts = [str(each).strip("|").split() for each in solver.unsat_core()]
+            symbols = Symbols(lookback, lookback + 1, {}, codes, naming)
+            for part, guard in enumerate(guards):
+                solver.assert_and_track(symbols.guard(guard), f"{at} {part}")
+                for field in fields(guard):
+                    solver.add(symbols.domain(Field(field.name, field.offset, types[field.name])))
+            solver.add(symbols.guard(order))
+        if solver.check() != z3.unsat:
+            return []
+        parts = [each.decl().name().split() for each in solver.unsat_core()]
     return sorted((int(at), int(part)) for at, part in parts)
 
 

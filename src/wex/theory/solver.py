@@ -1,4 +1,4 @@
-"""Satisfiability of guards and concrete models, by z3. The only module that imports it.
+"""Satisfiability of guards and concrete models, by z3.
 
 Texts are whole numbers with equality: every constant has a number of its own, and so has every
 value of an enum. What z3 cannot decide (products of fields, arithmetic that rounds) is left open:
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import z3
 
 from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
+from wex.theory.homes import own_home
 from wex.theory.terms import (
     Absolute,
     Always,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from wex.spec.types import Type
+    from wex.theory.homes import Home
 
+Asked = TypeVar("Asked", z3.Solver, z3.Optimize)
 # For one question, as z3 counts its work: about a second, whatever else the machine does. It
 # answers "unknown" after that.
 RESOURCES = 4_000_000
@@ -49,6 +52,21 @@ MILLISECONDS = 1_000  # where z3 takes nothing but a time
 
 class UndecidedError(Exception):
     """z3 could not tell."""
+
+
+def new_solver(home: Home) -> z3.Solver:
+    """Return a solver without any formulas; what it cannot tell in time is unknown."""
+    return limited(z3.Solver(ctx=home))
+
+
+def limited(solver: Asked) -> Asked:
+    """Return a solver that gives up in time, and leaves Ctrl-C to Python.
+
+    By itself it would take an interrupt for an answer, "unknown", and the program would go on.
+    """
+    solver.set("rlimit", RESOURCES)
+    solver.set("ctrl_c", False)
+    return solver
 
 
 class Translation:
@@ -67,6 +85,7 @@ class Translation:
         floating: bool = False,
         position: int | None = None,
     ) -> None:
+        self.home = own_home()
         self.position = position
         self.missing = missing
         self.lookback = lookback
@@ -78,15 +97,19 @@ class Translation:
 
     def guard(self, guard: Guard) -> z3.BoolRef:
         """Return a guard as a formula."""
+        with self.home:
+            return self._guard(guard)
+
+    def _guard(self, guard: Guard) -> z3.BoolRef:
         match guard:
             case Always(value):
-                return z3.BoolVal(value)
+                return z3.BoolVal(value, self.home)
             case Not(operand):
-                return z3.Not(self.guard(operand))
+                return z3.Not(self._guard(operand))
             case And(parts):
-                return z3.And([self.guard(part) for part in parts])
+                return z3.And([self._guard(part) for part in parts], self.home)
             case Or(parts):
-                return z3.Or([self.guard(part) for part in parts])
+                return z3.Or([self._guard(part) for part in parts], self.home)
             case Comparison() | Truth() | IsFirst():
                 return self._atom(guard)
         raise TypeError(guard)
@@ -100,7 +123,7 @@ class Translation:
             return self._is_first(atom)
         here = self.lookback - self.missing  # how many events back there are any
         if any(-field.offset > here for field in fields(atom)):
-            return z3.BoolVal(False)
+            return z3.BoolVal(False, self.home)
         if isinstance(atom, Truth):
             return self._variable(atom.field)
         assert isinstance(atom, Comparison)
@@ -120,13 +143,13 @@ class Translation:
     def _is_first(self, atom: IsFirst) -> z3.BoolRef:
         """Return whether the first event lies there: known near it, open at the full lookback."""
         if self.position is not None:
-            return z3.BoolVal(atom.offset == -self.position)
+            return z3.BoolVal(atom.offset == -self.position, self.home)
         if self.missing:
-            return z3.BoolVal(atom.offset == self.missing - self.lookback)
-        return self._free(atom) if -atom.offset == self.lookback else z3.BoolVal(False)
+            return z3.BoolVal(atom.offset == self.missing - self.lookback, self.home)
+        return self._free(atom) if -atom.offset == self.lookback else z3.BoolVal(False, self.home)
 
     def _free(self, atom: Atom) -> z3.BoolRef:
-        return self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}"))
+        return self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}", self.home))
 
     def _term(self, term: Term) -> z3.ExprRef:
         match term:
@@ -155,12 +178,12 @@ class Translation:
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
         match value:
             case bool():
-                return z3.BoolVal(value)
+                return z3.BoolVal(value, self.home)
             case int():
-                return z3.IntVal(value)
+                return z3.IntVal(value, self.home)
             case str():
-                return z3.IntVal(self.code(value))
-        return z3.RealVal(str(Fraction(rounded(value)) if self.floating else value))
+                return z3.IntVal(self.code(value), self.home)
+        return z3.RealVal(str(Fraction(rounded(value)) if self.floating else value), self.home)
 
     def code(self, text: str) -> int:
         """Return the number that stands for a text."""
@@ -169,11 +192,11 @@ class Translation:
     def _variable(self, field: Field) -> z3.ExprRef:
         if field not in self.variables:
             sorts = {"whole": z3.Int, "real": z3.Real, "text": z3.Int, "bool": z3.Bool}
-            variable = sorts[field.kind](f"field{len(self.variables)}")
+            variable = sorts[field.kind](f"field{len(self.variables)}", self.home)
             self.variables[field] = variable
             if field.type.values:
                 codes = [variable == self.code(text) for text in field.type.values]
-                self.domains.append(z3.Or(codes))
+                self.domains.append(z3.Or(codes, self.home))
         return self.variables[field]
 
 
@@ -185,24 +208,28 @@ def assignments(
     Never too few: what z3 cannot decide counts as possible.
     """
     translation = Translation(missing=missing, lookback=lookback, floating=floating)
-    marks = [z3.Bool(f"guard{at}") for at in range(len(guards))]
-    literals = [(z3.Not(mark), mark) for mark in marks]
-    solver = z3.SimpleSolver()
-    solver.set("rlimit", RESOURCES)
-    for mark, guard in zip(marks, guards, strict=True):
-        solver.add(mark == translation.guard(guard))
-    solver.add(translation.domains)
+    home = translation.home
+    with home:
+        marks = [z3.Bool(f"guard{at}", home) for at in range(len(guards))]
+        literals = [(z3.Not(mark), mark) for mark in marks]
+        solver = limited(z3.SimpleSolver(ctx=home))
+        for mark, guard in zip(marks, guards, strict=True):
+            solver.add(mark == translation.guard(guard))
+        solver.add(translation.domains)
     # Each model is a row; what differs from it at one place first is asked for with what is before.
     pending: list[tuple[bool, ...]] = [()]
     while pending:
         known = pending.pop()
-        answer = solver.check([literals[at][value] for at, value in enumerate(known)])
-        if answer == z3.unknown:
-            raise UndecidedError(solver.reason_unknown())
-        if answer == z3.unsat:
-            continue
-        model = solver.model()
-        rest = (z3.is_true(model.eval(mark, model_completion=True)) for mark in marks[len(known) :])
+        with home:  # not while the caller works with what is yielded
+            answer = solver.check([literals[at][value] for at, value in enumerate(known)])
+            if answer == z3.unknown:
+                raise UndecidedError(solver.reason_unknown())
+            if answer == z3.unsat:
+                continue
+            model = solver.model()
+            rest = [
+                z3.is_true(model.eval(mark, model_completion=True)) for mark in marks[len(known) :]
+            ]
         row = (*known, *rest)
         yield row
         pending += [(*row[:at], not row[at]) for at in range(len(known), len(row))]
@@ -214,18 +241,18 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
     Every model is checked by evaluating the guard on it; products of fields cannot be decided.
     """
     translation = Translation(lookback=lookback)
-    solver = z3.Solver()
-    solver.set("rlimit", RESOURCES)
-    solver.add(translation.guard(guard))
-    solver.add(translation.domains)
-    if any(translation.is_open(atom) for atom in atoms(guard)):
-        raise UndecidedError("a product or quotient of fields")
-    answer = solver.check()
-    if answer == z3.unknown:
-        raise UndecidedError(solver.reason_unknown())
-    if answer == z3.unsat:
-        return None
-    gram = _events(solver.model(), translation, stream_fields, lookback)
+    with translation.home as home:
+        solver = new_solver(home)
+        solver.add(translation.guard(guard))
+        solver.add(translation.domains)
+        if any(translation.is_open(atom) for atom in atoms(guard)):
+            raise UndecidedError("a product or quotient of fields")
+        answer = solver.check()
+        if answer == z3.unknown:
+            raise UndecidedError(solver.reason_unknown())
+        if answer == z3.unsat:
+            return None
+        gram = _events(solver.model(), translation, stream_fields, lookback)
     # `is_first` is open only at the far end of the lookback: one of the two must fit.
     if not any(holds(guard, gram, first=first, numbers=EXACT) for first in (None, -lookback)):
         raise AssertionError(f"z3's model does not satisfy {guard}")
@@ -235,11 +262,11 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
 def satisfiable(guard: Guard, lookback: int, *, missing: int = 0, floating: bool = False) -> bool:
     """Tell whether a guard can hold at all; what z3 cannot decide counts as possible."""
     translation = Translation(missing=missing, lookback=lookback, floating=floating)
-    solver = z3.Solver()
-    solver.set("rlimit", RESOURCES)
-    solver.add(translation.guard(guard))
-    solver.add(translation.domains)
-    return bool(solver.check() != z3.unsat)
+    with translation.home as home:
+        solver = new_solver(home)
+        solver.add(translation.guard(guard))
+        solver.add(translation.domains)
+        return bool(solver.check() != z3.unsat)
 
 
 def _real(term: z3.ExprRef) -> z3.ExprRef:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wex.automata.dfa import DFA
+from wex.cached import cached_property
 from wex.framing import Frame
 from wex.spec.types import Type
 from wex.theory import terms

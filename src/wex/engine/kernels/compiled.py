@@ -2,19 +2,32 @@
 
 It is kept in a directory named for the sources of all kernels: numba alone would look at the file
 of a function only, and miss a change in what the function inlines.
+
+numba compiles in one thread at a time, and replaces files of its cache as a whole, so that threads
+and processes may come at once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 Function = TypeVar("Function", bound=Callable[..., object])
+_placing = threading.Lock()
+
+# A fork waits until no other thread compiles: the lock would stay locked in the child for ever.
+os.register_at_fork(
+    before=global_compiler_lock.acquire,
+    after_in_parent=global_compiler_lock.release,
+    after_in_child=global_compiler_lock.release,
+)
 
 
 def _place() -> str:
@@ -38,15 +51,16 @@ def lean(function: Function) -> Function:
 
 def _compiled(function: Function, **options: bool) -> Function:
     config: Any = numba.config
-    usual = config.CACHE_DIR
     how: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
-    try:
-        config.CACHE_DIR = _place()
-        return cast("Function", numba.njit(cache=True, **how)(function))
-    except (RuntimeError, OSError):  # nowhere to keep it: every process compiles for itself
-        return cast("Function", numba.njit(**how)(function))
-    finally:
-        config.CACHE_DIR = usual
+    with _placing:  # threads that import two kernels must not take the one's setting for the usual
+        usual = config.CACHE_DIR
+        try:
+            config.CACHE_DIR = _place()
+            return cast("Function", numba.njit(cache=True, **how)(function))
+        except (RuntimeError, OSError):  # nowhere to keep it: every process compiles for itself
+            return cast("Function", numba.njit(**how)(function))
+        finally:
+            config.CACHE_DIR = usual
 
 
 def inlined(function: Function) -> Function:
