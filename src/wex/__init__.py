@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import wex.forking  # noqa: F401  (a fork waits for what is imported below)
+
 __version__ = "0.1.0"
 
 __all__ = [

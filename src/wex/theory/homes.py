@@ -10,12 +10,13 @@ The context that z3 itself offers, `z3.main_ctx()`, is left to the programs that
 
 from __future__ import annotations
 
-import os
 import threading
 from itertools import count
 from typing import TYPE_CHECKING
 
 import z3
+
+from wex.forking import at_fork
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,48 +30,61 @@ class Home(z3.Context):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         z3.Z3_enable_concurrent_dec_ref(self.ref())
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     def __enter__(self) -> Self:
-        self._lock.acquire()
+        if _fork.is_set() and not _own.inside:
+            with _changing:  # until the fork is over: it must not have to wait for its turn
+                pass
+        self.lock.acquire()
+        _own.inside += 1
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        _own.inside -= 1
+        self.lock.release()
+
+
+class _Own(threading.local):
+    """What belongs to one thread."""
+
+    home: Home | None = None
+    inside = 0  # how many times it has entered a home
 
 
 _homes: list[Home] = []
-_growing = threading.RLock()
+_changing = threading.RLock()
+_fork = threading.Event()
 _turns = count()
-_own = threading.local()
+_own = _Own()
 
 
 def own_home() -> Home:
     """Return the home in which this thread makes its formulas."""
-    home: Home | None = getattr(_own, "home", None)
-    if home is None:
-        with _growing:
+    if _own.home is None:
+        with _changing:
             turn = next(_turns) % MOST_HOMES
             if turn == len(_homes):
                 _homes.append(Home())
-            home = _own.home = _homes[turn]
-    return home
+            _own.home = _homes[turn]
+    return _own.home
 
 
-# A process that is forked has this thread only. It waits until no other thread is inside z3: a
-# lock that another one held, ours or one of z3's own, would stay locked in the child for ever.
+# A fork waits until no other thread is inside z3, which has locks of its own.
 
 
-def _leave() -> None:
-    _growing.acquire()
+def _take_all() -> None:
+    _changing.acquire()
+    _fork.set()
     for home in _homes:
-        home.__enter__()
+        home.lock.acquire()
 
 
-def _return() -> None:
-    for home in reversed(_homes):
-        home.__exit__()
-    _growing.release()
+def _leave_all() -> None:
+    for home in _homes:
+        home.lock.release()
+    _fork.clear()
+    _changing.release()
 
 
-os.register_at_fork(before=_leave, after_in_parent=_return, after_in_child=_return)
+at_fork(_take_all, _leave_all)

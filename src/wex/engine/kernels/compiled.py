@@ -19,15 +19,13 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
+from wex.forking import at_fork
+
 Function = TypeVar("Function", bound=Callable[..., object])
 _placing = threading.Lock()
 
-# A fork waits until no other thread compiles: the lock would stay locked in the child for ever.
-os.register_at_fork(
-    before=global_compiler_lock.acquire,
-    after_in_parent=global_compiler_lock.release,
-    after_in_child=global_compiler_lock.release,
-)
+# A fork waits until no other thread compiles.
+at_fork(global_compiler_lock.acquire, global_compiler_lock.release)
 
 
 def _place() -> str:
