@@ -6,11 +6,13 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import wex
+from wex.analysis import warned
 
 UNBOUNDED = "stream s (x int) window w match [x > 0]* [x < 0]"
 LOGGER = logging.getLogger("wex")
@@ -18,6 +20,7 @@ LOGGER = logging.getLogger("wex")
 
 @pytest.fixture(autouse=True)
 def _switched_on() -> Iterator[None]:
+    warned._looked_at.clear()
     LOGGER.setLevel(logging.WARNING)
     yield
     LOGGER.setLevel(logging.ERROR)
@@ -28,6 +31,16 @@ def test_find_warns_and_runs(caplog: pytest.LogCaptureFixture) -> None:
     (said,) = [record.getMessage() for record in caplog.records]
     assert "`w`" in said
     assert "without bound (linear)" in said
+
+
+def test_find_warns_once_of_a_spec(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):  # the same text again is the same spec
+        spec = wex.parse(UNBOUNDED)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: wex.find(spec, {"x": [1, -1]}), range(8)))  # noqa: B023
+    assert len(caplog.records) == 1
+    wex.find(wex.parse(UNBOUNDED.replace("0", "1")), {"x": [1]})
+    assert len(caplog.records) == 2
 
 
 @pytest.mark.parametrize(
@@ -54,3 +67,4 @@ def test_the_command_line_warns_on_stderr(tmp_path: Path) -> None:
     assert done.stderr.startswith(
         "warning: the starts that window `w` holds can grow without bound"
     )
+    assert done.stderr.count("warning:") == 1

@@ -663,8 +663,8 @@ def test_calls_that_are_no_calls() -> None:
     for partition_by in (5, [None], [1]):
         with pytest.raises(wex.WexError):
             wex.find(one("x int"), {"x": [1]}, partition_by=partition_by)  # type: ignore[arg-type]
-    with pytest.raises(wex.WexError, match="no spec"):
-        wex.find("stream s (x int)", {"x": [1]})  # type: ignore[arg-type]
+    with pytest.raises(wex.WexError, match="expected a Spec"):
+        wex.find(["stream s (x int)"], {"x": [1]})  # type: ignore[arg-type]
 
 
 def test_skipped_events_are_not_judged_and_do_not_count() -> None:

@@ -11,13 +11,14 @@ from wex.analysis.memory import state_bytes
 from wex.analysis.space import Budget
 from wex.analysis.verdicts import Analysis
 from wex.cached import cached_property
+from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wex.analysis.answers import Answer
-    from wex.spec import Meaning, tree
+    from wex.spec import Meaning, SpecLike, tree
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Report:
         )
 
 
-def check(spec: tree.Spec) -> Report:
+def check(spec: SpecLike) -> Report:
     """Return how many windows can be open, held and overlapping, on any stream.
 
     >>> import wex
@@ -87,6 +88,7 @@ def check(spec: tree.Spec) -> Report:
     5
     """
     began = time.monotonic()
+    spec = as_spec(spec)
     meaning = meaning_of(spec)
     windows = tuple(_window(meaning, at) for at in range(len(meaning.expanded.windows)))
     odd = tuple(findings.of_assumptions(meaning))

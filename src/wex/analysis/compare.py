@@ -14,6 +14,7 @@ from wex.analysis.starts import Starts
 from wex.analysis.subject import subject_of
 from wex.analysis.witness import concrete, replayed, table_of
 from wex.errors import WexError
+from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
 from wex.windows.clauses import clauses_of
 from wex.windows.guards import guarded_fields
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from wex.analysis.contexts import Contexts, Edge
     from wex.analysis.subject import Subject
-    from wex.spec import Meaning, tree
+    from wex.spec import Meaning, SpecLike, tree
     from wex.theory.evaluate import Event
 
 Node = tuple[int, Side, Side]
@@ -52,7 +53,7 @@ class Comparison:
         raise TypeError(f"{message}: ask for `.holds`")
 
 
-def equivalent(a: tree.Spec, b: tree.Spec) -> Comparison:
+def equivalent(a: SpecLike, b: SpecLike) -> Comparison:
     """Tell whether two specs have the same windows on every stream.
 
     >>> import wex
@@ -64,7 +65,7 @@ def equivalent(a: tree.Spec, b: tree.Spec) -> Comparison:
     return _compared(a, b, lambda one, two: one != two, "have the same windows")
 
 
-def includes(a: tree.Spec, b: tree.Spec) -> Comparison:
+def includes(a: SpecLike, b: SpecLike) -> Comparison:
     """Tell whether every window of b is a window of a.
 
     >>> import wex
@@ -77,13 +78,14 @@ def includes(a: tree.Spec, b: tree.Spec) -> Comparison:
     return _compared(a, b, lambda one, two: two and not one, "include the windows of the other")
 
 
-def is_empty(spec: tree.Spec) -> Comparison:
+def is_empty(spec: SpecLike) -> Comparison:
     """Tell whether a spec has no windows at all, on any stream.
 
     >>> import wex
     >>> wex.is_empty(wex.parse("stream s (x real) window w match [x > 1 and x < 0]")).holds
     True
     """
+    spec = as_spec(spec)
     nothing = replace(spec, windows=())
     found = _compared(nothing, spec, lambda one, two: one != two, "have no windows")
     if found.window is not None:
@@ -93,8 +95,9 @@ def is_empty(spec: tree.Spec) -> Comparison:
 
 
 def _compared(
-    a: tree.Spec, b: tree.Spec, judge: Callable[[bool, bool], bool], what: str
+    a: SpecLike, b: SpecLike, judge: Callable[[bool, bool], bool], what: str
 ) -> Comparison:
+    a, b = as_spec(a), as_spec(b)
     first, second = meaning_of(a), meaning_of(b)
     _same_streams(first, second)
     skips = first.skip_nulls or second.skip_nulls

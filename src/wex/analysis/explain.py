@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wex.analysis.check import check
 from wex.analysis.describe import named_guards
 from wex.engine.machines import machine_of
+from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
 from wex.windows.compile import compile_window
 from wex.windows.planning import plan_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from wex.analysis.check import WindowReport
-    from wex.spec import Meaning, tree
+    from wex.spec import Meaning, SpecLike, tree
     from wex.windows.compile import CompiledWindow
 
 ROWS = 16  # letters that are shown one by one
@@ -42,7 +43,7 @@ class Explanation:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def explain(spec: tree.Spec) -> Explanation:
+def explain(spec: SpecLike) -> Explanation:
     """Return what becomes of a spec: guards, letters, automata, the plan, and what is known of it.
 
     >>> import wex
@@ -62,6 +63,7 @@ def explain(spec: tree.Spec) -> Explanation:
       held          1: a start ends or dies at the latest when 1 more has begun
       overlap       1: of the starts up to a position, 1 window can come at most
     """
+    spec = as_spec(spec)
     meaning = meaning_of(spec)
     report = check(spec)
     lines = [

@@ -19,6 +19,7 @@ from wex.engine.arguments import with_arguments
 from wex.engine.files.options import text_options
 from wex.engine.find import Request
 from wex.errors import UnboundedError, WexError
+from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
@@ -29,34 +30,37 @@ if TYPE_CHECKING:
     from wex.analysis.answers import Answer
     from wex.engine.columns import Data
     from wex.engine.files.sources import Given
-    from wex.spec import Meaning, tree
+    from wex.spec import Meaning, SpecLike, tree
 
 LOGGER = logging.getLogger("wex")
+_looked_at: dict[int, object] = {}  # hashes of specs of which a warning was given, if need be
 SHOWN = 3  # starts held in the stream that a refusal shows
 
 
 def find(
-    spec: tree.Spec,
+    spec: SpecLike,
     data: Data,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
 ) -> pa.Table:
     """Return the windows of a spec in some data, one row each.
 
-    A spec whose held starts can grow without bound is run, with a warning.
+    The spec may be given as text, or as the path of a file. One whose held starts can grow without
+    bound is run, with a warning: once in a process.
 
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
     >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
     [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
     """
+    spec = as_spec(spec)
     found = finding.find(spec, data, partition_by, order_by)
-    warn(spec)  # after the work: nobody waits for a warning to get a result that fails
+    warn(spec)  # after the work, which does not wait for it
     return found
 
 
 def find_in_file(
-    spec: tree.Spec,
+    spec: SpecLike,
     path: Given,
     *,
     input_format: str | None = None,
@@ -70,7 +74,7 @@ def find_in_file(
     Parameters
     ----------
     spec
-        The spec.
+        The spec, its text, or the path of its file.
     path
         A file (Parquet, CSV, JSON lines or Arrow), a pattern as ``'data/*.csv'``, a folder, ``'-'`` for
         standard input, or a list of these. Files whose events are in order are read batch by batch.
@@ -98,16 +102,21 @@ def find_in_file(
     >>> wex.find_in_file(spec, path, **options)["window_start"].to_pylist()
     [datetime.date(2000, 2, 1)]
     """
-    filled = with_arguments(spec, partition_by, order_by)
+    filled = with_arguments(as_spec(spec), partition_by, order_by)
     chosen = text_options(**options)
+    found, _ = finding.find_in_files(filled, Request(path, input_format, chosen, where_key))
     warn(filled)
-    return finding.find_in_files(filled, Request(path, input_format, chosen, where_key))[0]
+    return found
 
 
 def warn(spec: tree.Spec) -> None:
-    """Log a warning if a running plan may hold any number of starts."""
-    if LOGGER.isEnabledFor(logging.WARNING):
-        for line in unbounded(spec):
+    """Log a warning if a running plan may hold any number of starts, once for each spec."""
+    if not LOGGER.isEnabledFor(logging.WARNING) or hash(spec) in _looked_at:
+        return
+    lines = unbounded(spec)
+    own = object()
+    if _looked_at.setdefault(hash(spec), own) is own:  # no other thread was quicker
+        for line in lines:
             LOGGER.warning(line)
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from wex.errors import SpecError, WexError
-from wex.spec import parse, tree
+from wex.spec import as_spec, parse, tree
 from wex.spec.source import Source, Span
+
+if TYPE_CHECKING:
+    from wex.spec import SpecLike
 
 
 def with_arguments(
-    spec: tree.Spec,
+    spec: SpecLike,
     partition_by: str | Iterable[str] | None,
     order_by: str | Iterable[str] | None,
 ) -> tree.Spec:
     """Return the spec with what it leaves open filled in; arguments that contradict it are an error."""
-    if not isinstance(spec, tree.Spec):
-        hint = "make one with wex.parse(text), wex.load(path) or wex.build"
-        raise WexError("not-a-spec", f"a {type(spec).__name__} is no spec", hint)
+    spec = as_spec(spec)
     stream = spec.stream
     keys = _filled(stream.partition_by, partition_by, "partition by", spec)
     order = _filled(stream.order_by, order_by, "order by", spec)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from wex.engine.files.options import TextOptions
     from wex.engine.files.reading import Source
     from wex.engine.files.sources import Given
-    from wex.spec import tree
+    from wex.spec import SpecLike, tree
 
 
 def find(
-    spec: tree.Spec,
+    spec: SpecLike,
     data: Data,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,

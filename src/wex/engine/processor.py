@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from wex.engine.columns import Data
-    from wex.spec import tree
+    from wex.spec import SpecLike
 
 
 class Processor:
@@ -46,7 +46,7 @@ class Processor:
 
     def __init__(
         self,
-        spec: tree.Spec,
+        spec: SpecLike,
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,
     ) -> None:
@@ -154,7 +154,7 @@ class Processor:
     @classmethod
     def restore(
         cls,
-        spec: tree.Spec,
+        spec: SpecLike,
         state: bytes,
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,

@@ -21,6 +21,7 @@ from wex.errors import WexError
 from wex.spark.errors import sent
 from wex.spark.naming import quoted
 from wex.spark.schemas import arrow_schema, spark_schema
+from wex.spec import as_spec
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from wex.engine.running import Engine
-    from wex.spec import tree
+    from wex.spec import SpecLike, tree
 
 ROWS = 1 << 19  # that a worker puts together before it looks for windows
 
 
 def windows(
-    spec: tree.Spec,
+    spec: SpecLike,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
     *,
@@ -51,17 +52,18 @@ def windows(
     type, is told before any job starts. The other arguments are for streaming DataFrames: see
     "Endless streams" in the docs.
     """
-    filled = with_order(spec, partition_by, order_by)
+    written = as_spec(spec)
+    filled = with_order(written, partition_by, order_by)
     engine = engine_of(filled)
 
     def transform(frame: DataFrame) -> DataFrame:
         if not frame.isStreaming:
-            warn(spec)
+            warn(written)
             return _mapped(engine, frame, tally=False)
         from wex.spark.streaming import streaming_windows  # noqa: PLC0415
 
         if not allow_unbounded:
-            refuse_unbounded(spec)
+            refuse_unbounded(written)
         rules = rules_of(late, expire_after, max_open, buckets)
         return streaming_windows(filled, engine, frame, rules)
 
@@ -88,7 +90,7 @@ def rules_of(
 
 
 def with_order(
-    spec: tree.Spec,
+    spec: SpecLike,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
 ) -> tree.Spec:
@@ -111,7 +113,7 @@ def windows_and_tally(engine: Engine, frame: DataFrame) -> DataFrame:
     return _mapped(engine, frame, tally=True)
 
 
-def create_view(spark: SparkSession, name: str, spec: tree.Spec, source: str) -> None:
+def create_view(spark: SparkSession, name: str, spec: SpecLike, source: str) -> None:
     """Make a temporary view of the windows of a spec in a table or view."""
     spark.table(source).transform(windows(spec)).createOrReplaceTempView(name)
 

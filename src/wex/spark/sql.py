@@ -26,10 +26,10 @@ from wex.spec.types import OTHER
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from wex.spec import tree
+    from wex.spec import SpecLike
 
 
-def register(spark: SparkSession, name: str, spec: tree.Spec) -> None:
+def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
     """Make a spec a table function of a session.
 
     Its columns are fixed when it is made, so the types are those that the stream line declares:

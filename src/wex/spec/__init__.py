@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from functools import lru_cache
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from wex import limits
 from wex.errors import SpecError, WexError
@@ -12,14 +14,52 @@ from wex.spec.parser import read
 from wex.spec.problems import Problems
 from wex.spec.resolve import Meaning, resolve
 from wex.spec.source import Source, Span
+from wex.spec.tree import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from os import PathLike
 
-    from wex.spec.tree import Spec
+    from wex.limits import Limits
 
-__all__ = ["Meaning", "load", "meaning", "parse", "parse_bytes"]
+__all__ = ["Meaning", "SpecLike", "as_spec", "load", "meaning", "parse", "parse_bytes"]
+
+SpecLike: TypeAlias = Spec | str | PathLike[str]
+SUFFIX = ".wex"
+
+
+def as_spec(spec: SpecLike) -> Spec:
+    """Return a spec that is given as one, as text, or as the path of a file.
+
+    A string is the text of a spec, unless it has no blanks in it or is one line that ends in
+    `.wex`: then it is a path.
+
+    >>> as_spec("stream s (x real) window rise match [x > x[-1]]+")
+    <Spec of stream s; windows: rise>
+    >>> as_spec("no/such.wex")
+    Traceback (most recent call last):
+    ...
+    wex.errors.WexError: error[no-file]: no/such.wex: No such file or directory
+      = help: give the path of a spec file
+    """
+    if isinstance(spec, Spec):
+        return spec
+    if isinstance(spec, str):
+        return load(spec) if _is_path(spec) else _parsed(spec, limits.current())
+    if isinstance(spec, PathLike):
+        return load(spec)
+    kind = type(spec).__name__
+    hint = "make one with wex.parse(text), wex.load(path) or wex.build"
+    raise WexError("not-a-spec", f"expected a Spec, text or a path, got {kind}", hint)
+
+
+def _is_path(text: str) -> bool:
+    words = len(text.split())
+    return words == 1 or (words > 1 and text.endswith(SUFFIX) and len(text.splitlines()) == 1)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str, _: Limits) -> Spec:
+    return parse(text)
 
 
 def parse(text: str, name: str = "<spec>") -> Spec:
@@ -35,6 +75,10 @@ def parse(text: str, name: str = "<spec>") -> Spec:
       match [x > x[-1]]+
     <BLANKLINE>
     """
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        hint = "read a file with wex.load(path)"
+        raise WexError("not-a-spec", f"expected the text of a spec, got {kind}", hint)
     return _understand(text, name).spec
 
 
@@ -60,8 +104,8 @@ def load(path: str | PathLike[str]) -> Spec:
         with Path(path).open("rb") as file:
             content = file.read(most + 1)
             size = max(len(content), Path(path).stat().st_size)
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
+    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+        reason = getattr(error, "strerror", None) or "it cannot be read"
         raise WexError("no-file", f"{path}: {reason}", "give the path of a spec file") from error
     limits.require("spec_bytes", size, f"the size of {path} in bytes")
     return parse_bytes(content, str(path))

@@ -11,13 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from wex.spec import as_spec, tree
 from wex.spec import meaning as meaning_of
-from wex.spec import tree
 from wex.windows.compile import ANYWHERE
 from wex.windows.names import fresh_names, with_lookback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from wex.spec import SpecLike
 
 Op = Literal["=", "<", "<="]
 TRUE, FALSE = tree.Bool(True), tree.Bool(False)
@@ -36,7 +38,7 @@ class Boundary:
         return replace(self, offset=self.offset + offset)
 
 
-def to_formula(spec: tree.Spec) -> tree.Spec:
+def to_formula(spec: SpecLike) -> tree.Spec:
     """Return a spec with the same windows, all given by formulas.
 
     >>> import wex
@@ -45,6 +47,7 @@ def to_formula(spec: tree.Spec) -> tree.Spec:
     window w
       where ok(begin) and [not ok](end) and begin < end
     """
+    spec = as_spec(spec)
     meaning = meaning_of(spec)
     windows = tuple(
         window if window.where is not None else _translated(spec, window) for window in spec.windows

@@ -10,8 +10,8 @@ import numpy as np
 from wex.automata.dfa import DFA
 from wex.automata.ideals import short_expression
 from wex.automata.minimise import minimise
+from wex.spec import as_spec, tree
 from wex.spec import meaning as meaning_of
-from wex.spec import tree
 from wex.theory.translate import guard_of
 from wex.windows.compile import ANYWHERE, compile_window
 from wex.windows.guards import deciding_parts, predicates
@@ -20,13 +20,13 @@ from wex.windows.normal import NONE
 from wex.windows.readable import regex_of
 
 if TYPE_CHECKING:
-    from wex.spec import Meaning
+    from wex.spec import Meaning, SpecLike
     from wex.windows.compile import CompiledWindow
 
 NOTHING = tree.Pair(None, tree.Atom(tree.Bool(False)))
 
 
-def to_regex(spec: tree.Spec) -> tree.Spec:
+def to_regex(spec: SpecLike) -> tree.Spec:
     """Return a spec with the same windows, all given by regular expressions.
 
     >>> import wex
@@ -35,6 +35,7 @@ def to_regex(spec: tree.Spec) -> tree.Spec:
     window w
       match ok any
     """
+    spec = as_spec(spec)
     meaning = meaning_of(spec)
     windows = tuple(
         window if window.where is None else _translated(meaning, at, window)
