@@ -247,6 +247,14 @@ untyped: Any = w  # what a type checker would refuse has to be refused at run ti
         (lambda t: t["prise"], "unknown-name"),
         (lambda t: t.price[1], "lookback-positive"),
         (lambda t: t.price[-1][-1], "lookback-here"),
+        (
+            lambda t: untyped.spec(t, v := w.let("v", 1), w.window("w", match=t.price > v[-1])),
+            "lookback-here",
+        ),
+        (
+            lambda t: untyped.spec(t, untyped.window("w", match=t.price > untyped.prev(2, 2))),
+            "lookback-here",
+        ),
         (lambda t: bool(t.price > 1), "truth-value"),
         (lambda t: 0 < t.price < 9, "truth-value"),
         (lambda t: (t.price > 1) and (t.price < 9), "truth-value"),

@@ -37,6 +37,11 @@ def _fields(*wanted: str) -> st.SearchStrategy[tree.Expr]:
     return st.builds(tree.Ref, st.sampled_from(wanted), offsets)
 
 
+def _reads(node: tree.Expr) -> bool:
+    """Tell whether an expression reads an event: nothing else can be looked back at."""
+    return any(isinstance(each, tree.Ref | tree.IsFirst) for each in tree.walk(node))
+
+
 def _arithmetic(leaf: st.SearchStrategy[tree.Expr], ops: list[str]) -> st.SearchStrategy[tree.Expr]:
     return st.recursive(
         leaf,
@@ -44,7 +49,7 @@ def _arithmetic(leaf: st.SearchStrategy[tree.Expr], ops: list[str]) -> st.Search
             st.builds(tree.Binary, st.sampled_from(ops), inner, inner),
             st.builds(tree.Neg, inner),
             st.builds(lambda value: tree.Call(name("abs"), (value,)), inner),
-            st.builds(lambda value: tree.Call(name("prev"), (value,)), inner),
+            st.builds(lambda value: tree.Call(name("prev"), (value,)), inner.filter(_reads)),
         ),
         max_leaves=3,
     )
@@ -126,7 +131,9 @@ def _logic(inner: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Expr]:
         st.builds(tree.Not, inner),
         st.builds(lambda found: tree.flat(tree.And, found), parts),
         st.builds(lambda found: tree.flat(tree.Or, found), parts),
-        st.builds(lambda value: tree.Call(name("prev"), (value, tree.Int(1))), inner),
+        st.builds(
+            lambda value: tree.Call(name("prev"), (value, tree.Int(1))), inner.filter(_reads)
+        ),
     )
 
 

@@ -44,10 +44,9 @@ def events(count: int) -> tree.Within:
     return tree.Within(tree.Int(count), tree.Name("events"))
 
 
-def prev(value: Expr, steps: int | None = None) -> Expr:
+def prev(value: Operand, steps: int | None = None) -> Expr:
     """Return a value as it was one event, or so many, earlier."""
-    args = (value.node,) if steps is None else (value.node, tree.Int(steps))
-    return Expr(tree.Call(tree.Name("prev"), args))
+    return call("prev", value) if steps is None else call("prev", value, steps)
 
 
 def measured(name: str) -> Expr:

@@ -41,7 +41,7 @@ CODES = {
     "filter-here": "`filter` behind something that is no aggregate",
     "formula-here": "a piece of a formula outside `where`",
     "let-cycle": "lets that are defined by each other",
-    "lookback-here": "an index where there is no event to look back from",
+    "lookback-here": "an index where there is no event to look back at, as on a constant",
     "lookback-not-constant": "an index that is not a whole number",
     "lookback-positive": "an index that looks ahead",
     "nothing-to-match": "a window with neither `match` nor `where`",

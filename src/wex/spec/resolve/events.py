@@ -25,6 +25,7 @@ class Scope:
     fields: dict[str, Type | None] = field(default_factory=dict)
     lets: dict[str, Type | None] = field(default_factory=dict)
     values: dict[str, tree.Expr] = field(default_factory=dict)  # of the lets
+    constants: set[str] = field(default_factory=set)  # lets that read no event
 
     def __contains__(self, name: str) -> bool:
         return name in self.fields or name in self.lets
@@ -42,6 +43,8 @@ class Events(Expressions):
         self.scope = scope
 
     def ref(self, node: tree.Ref) -> Type | None:
+        if node.offset and node.name in self.scope.constants:
+            self._looks_at_nothing(node, node.name)
         for names in (self.scope.fields, self.scope.lets):
             if node.name in names:
                 return names[node.name]
@@ -52,6 +55,19 @@ class Events(Expressions):
         while isinstance(node, tree.Ref) and node.name in self.scope.values:
             node = self.scope.values[node.name]
         return node
+
+    def is_constant(self, node: tree.Expr) -> bool:
+        """Tell whether an expression reads no event, so that it has the same value at each."""
+        return all(
+            each.name in self.scope.constants
+            if isinstance(each, tree.Ref)
+            else not isinstance(each, tree.IsFirst)
+            for each in tree.walk(node)
+        )
+
+    def _looks_at_nothing(self, node: tree.Node, constant: str) -> None:
+        message = f"`{constant}` is the same at every event, so there is nothing to look back at"
+        self.problems.add("lookback-here", node, message, f"write `{constant}`")
 
     def unknown(self, node: tree.Node, name: str) -> None:
         """Note a name that is not declared."""
@@ -99,6 +115,10 @@ class Events(Expressions):
             steps = node.args[1]
             back = tree.Int(-steps.value, span=steps.span) if isinstance(steps, tree.Int) else steps
             check_index(self.problems, str(node.args[0]), back)
+            if back == tree.Int(0):
+                return type_
+        if type_ is not None and self.is_constant(node.args[0]):
+            self._looks_at_nothing(node, str(node.args[0]))
         return type_
 
 

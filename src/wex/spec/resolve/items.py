@@ -93,6 +93,8 @@ def check_lets(lets: tuple[tree.Let, ...], scope: Scope, problems: Problems) -> 
     for let in in_order(lets, problems):
         scope.lets[let.name.text] = events.infer(let.value)
         scope.values[let.name.text] = let.value
+        if let.name.text not in scope.fields and events.is_constant(let.value):
+            scope.constants.add(let.name.text)
 
 
 def check_assume(assume: tree.Assume, scope: Scope, problems: Problems) -> None:

@@ -61,7 +61,9 @@ def _misspelt(part: tree.Regex, events: Events, clauses: Sequence[str]) -> bool:
 
 def _note_index(name: tree.Ref, index: tree.Regex, offset: int, events: Events) -> None:
     looked = tree.Ref(name.name, min(offset, -1))
-    whole = f"[{looked}]" if events.ref(looked) in (BOOL, PREDICATE) else f"[{looked} > …]"
+    whole = (
+        f"[{looked}]" if events.ref(tree.Ref(name.name)) in (BOOL, PREDICATE) else f"[{looked} > …]"
+    )
     events.problems.add(
         "lookback-here",
         index,
