@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import wex
-from wex.engine.find import find_in_file
 from wex.spec import SpecLike, as_spec
 
 TEXT = "stream s (x int) window w match [x > x[-1]]+"
@@ -55,7 +54,7 @@ def test_every_door_refuses_anything_else(door: Callable[[object], object], give
 
 def test_files_are_searched_by_specs_as_text(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n1\n2\n")
-    assert find_in_file(TEXT, tmp_path / "x.csv")[0].num_rows == 1
+    assert wex.find_in_file(TEXT, tmp_path / "x.csv").num_rows == 1
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,6 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         encoding=encoding,
     )
     found = read_spec(spec)
-    warn_if_unbounded(found)
     request = Request(files, input_format, options, keys_in_words(where) or None)
     with _proposals_to_paste(), reading_progress() as progress:
         windows, events = find_in_files(found, request, progress)
@@ -115,6 +114,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         out(wide=True).print(rows_table(windows.slice(0, shown)))
         more = f", the first {shown} shown" if windows.num_rows > shown else ""
         click.echo(clean(f"{said}{more}"), err=True)
+    warn_if_unbounded(found)  # last: nobody waits for it
     return FINE
 
 
