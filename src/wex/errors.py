@@ -61,6 +61,7 @@ DATA_CODES = {
     "enum-value": "a value that the enum does not list",
     "interleaved": "rows of a stream after those of a later key, where rows are sorted by key",
     "late": "an event that sorts before one that its stream has had already",
+    "malformed": "text that could not be read as a row: half a message, another format",
     "missing-column": "a field of the stream that the data does not have",
     "not-columns": "something that holds no columns",
     "null": "NULL or NaN in a field that decides about windows",

@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arrays import no_rows
+from wex.engine.bad_rows import Sieve
 from wex.engine.columns import conform
 from wex.engine.data_errors import arrow_errors
 from wex.engine.ipc import sound_table, to_ipc
 from wex.engine.outlived import next_outlived, without_outlived
 from wex.engine.processor import Processor, ended
 from wex.engine.schemas import stacked
+from wex.engine.sifting import Silences
 from wex.engine.sorting import no_null_order
 from wex.errors import DataError, StateError, WexError
 from wex.framing import Frame, require
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wex.engine.arriving import Arriving
+    from wex.engine.bad_rows import BadRows
     from wex.engine.running import Engine
     from wex.engine.state import State
 
@@ -54,7 +57,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Rules:
-    """How endless streams are treated: late rows, silent keys, and how much may be open.
+    """How endless streams are treated: late and bad rows, silent keys, how much may be open.
 
     `buckets` is how many there are for all keys.
     """
@@ -63,6 +66,7 @@ class Rules:
     expire_after: int | None = None  # microseconds
     max_open: int | None = None
     buckets: int = 1
+    bad_rows: BadRows = "fail"
 
 
 @dataclass
@@ -74,6 +78,10 @@ class Bucket:
     processor: Processor
     waiting: pa.Table | None = None
     counts: Counts = field(default_factory=Counts)
+
+    def __post_init__(self) -> None:
+        """Make the sieve for the rows of this batch."""
+        self.sieve = Sieve(self.engine, self.rules.bad_rows)
 
     @classmethod
     def of(cls, engine: Engine, rules: Rules, saved: bytes | None = None) -> Bucket:
@@ -104,11 +112,14 @@ class Bucket:
     # --- With a watermark, in microseconds
 
     def arrive(self, rows: pa.Table | None, watermark: int) -> pa.Table:
-        """Return the windows of rows that the watermark has passed; the others wait."""
+        """Return the windows of rows that the watermark has passed; the others wait.
+
+        Bad rows are told now: one that waits would be told when neither mending nor removing it
+        where it comes from helps any more.
+        """
         if rows is None:
             return self.advance(watermark)
-        rows = _in_utc(declared(self.engine, rows))
-        no_null_order(rows, self.engine.stream.order_by, self.engine.stream.partition_by)
+        rows = declared(self.engine, self.sieve.alone(_in_utc(rows)))
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
@@ -124,6 +135,8 @@ class Bucket:
             passed = _at_or_before(self._times(self.waiting), watermark)
             due = self.waiting.filter(pa.array(passed))
             self.waiting = self.waiting.filter(pa.array(~passed)).combine_chunks()
+            if self.rules.bad_rows != "fail":
+                due = self.sieve.alone(due)  # what waits may have come in another way
             if due.num_rows:
                 found.extend(self._run_due(due))
         if self.rules.expire_after is not None:
@@ -152,7 +165,7 @@ class Bucket:
         """Return the windows of rows, run at once; those that come too late for their key drop."""
         if rows is None:
             return self._together([])
-        arriving = self.processor.arriving(_in_utc(rows))
+        arriving = self.processor.arriving(self.sieve.alone(_in_utc(rows)))
         late = arriving.late(self.processor.recall(arriving))
         if self.rules.late == "error" and late.any():
             self._refuse(arriving.table)
@@ -186,9 +199,32 @@ class Bucket:
                 chosen = np.flatnonzero(parts[ends - 1] >= part)
                 found.append(self._ended(arriving, arriving.keys.take(pa.array(chosen))))
             due = arriving.table.filter(pa.array(parts == part))
-            if due.num_rows:
-                found.append(self._feed(due))
+            if not due.num_rows:
+                continue
+            try:
+                found.append(self._fed(due))
+            except DataError as error:
+                # Without an event that is at fault a silence may be longer, from here on.
+                rest = self.processor.arriving(arriving.table.filter(pa.array(parts >= part)))
+                found += self._run_due(self._sifted(rest, silence, error))
+                self._forget_empty()
+                return found
         return found
+
+    def _forget_empty(self) -> None:
+        """Forget streams that have ended, and of whose new events none remained."""
+        state = self.processor.everything()
+        empty = state.counts("tail") == 0
+        if empty.any():
+            self._go_on(state.take(np.flatnonzero(~empty)))
+
+    def _sifted(self, arriving: Arriving, silence: int, error: DataError) -> pa.Table:
+        prior = self.processor.recall(arriving)
+        last = np.zeros(prior.size, dtype=np.int64)
+        known = np.flatnonzero(prior.counts("tail") > 0)
+        last[known] = self._last_times(prior.take(known))
+        silences = Silences(self._times(arriving.table), last, silence)
+        return self.sieve.sifted(arriving, prior, error, silences)
 
     def _ended(self, arriving: Arriving, keys: pa.Table) -> pa.Table:
         """Return the windows of streams that end here; what comes next for them is a new stream."""
@@ -198,8 +234,15 @@ class Bucket:
         return table
 
     def _feed(self, rows: pa.Table) -> pa.Table:
-        found = self.processor.feed(rows)
-        self.counts.processed += rows.num_rows
+        """Return the windows of rows, without those that fail in their stream."""
+        found, count = self.sieve.through(self.processor.feed, self.processor.recall, rows)
+        return self._counted(found, count)
+
+    def _fed(self, rows: pa.Table) -> pa.Table:
+        return self._counted(self.processor.feed(rows), rows.num_rows)
+
+    def _counted(self, found: pa.Table, rows: int) -> pa.Table:
+        self.counts.processed += rows
         self._check_open()
         return found
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Key = tuple[object, ...]
 
 
-def null_error(value: str, column: str, key: Key, position: int) -> DataError:
+def null_error(value: str, column: str, key: Key, position: int | None) -> DataError:
     """Return the error for a value that is missing where a predicate reads it."""
     return DataError(
         "null",
@@ -32,7 +32,7 @@ def null_error(value: str, column: str, key: Key, position: int) -> DataError:
     )
 
 
-def enum_error(value: object, type_: str, column: str, key: Key, position: int) -> DataError:
+def enum_error(value: object, type_: str, column: str, key: Key, position: int | None) -> DataError:
     """Return the error for a value that an enum does not list."""
     return DataError(
         "enum-value",

@@ -124,6 +124,11 @@ class Engine:
         ]
         return running, self._all_windows(running, codes), columns
 
+    def check(self, batch: Batch, promises: Ints) -> Ints:
+        """Return the promise of each stream after a batch; a DataError where an event is at fault."""
+        self._lettering.read(batch, self._floats)
+        return promises if self.promised is None else self.promised.check(batch, promises)
+
     @staticmethod
     def _all_windows(running: list[Running], codes: Sequence[NDArray[np.generic]]) -> list[Found]:
         """Return the windows of each window; several at a time, where there is much to do."""

@@ -38,7 +38,25 @@ class Sweep:
         self.events, self.streams = 0, 0  # seen so far
 
     def feed(self, data: Data) -> pa.Table:
-        """Return the windows of a piece; those that the end of its last stream decides come later."""
+        """Return the windows of a piece; those that the end of its last stream decides come later.
+
+        After an error it is as if the piece had never been fed.
+        """
+        before = dict(vars(self))
+        try:
+            return self._feed(data)
+        except BaseException:
+            vars(self).update(before)
+            raise
+
+    def recall(self, arriving: Arriving) -> State:
+        """Return what is remembered of the streams of a piece."""
+        keys, count = arriving.keys.select(self._engine.stream.partition_by), len(arriving.starts)
+        if self._open is None or not count or not self._goes_on(keys):
+            return self._engine.fresh(count, keys)
+        return joined([self._open, self._engine.fresh(count - 1, keys.slice(1))])
+
+    def _feed(self, data: Data) -> pa.Table:
         engine = self._engine
         arriving = Arriving(engine, data, self._schema, sorted_rows=self._sorted)
         count = len(arriving.starts)
