@@ -11,7 +11,7 @@ import click
 
 from wex.cli import ENGINE_FAILED, FINDING, FINE
 from wex.cli.parameters import Duration, Setting
-from wex.cli.stream import refused, run_endless
+from wex.cli.stream import put_aside, refused, run_endless
 from wex.cli.terminal import counted, fail, read_spec, require_spark, warn_if_unbounded
 from wex.errors import WexError
 
@@ -59,6 +59,14 @@ if TYPE_CHECKING:
 @click.option("--buckets", default=32, show_default=True, help="Pieces of state.")
 @click.option("--max-open", type=int, help="The most starts that a stream may have open.")
 @click.option("--allow-unbounded", is_flag=True, help="Run though what is held may grow.")
+@click.option(
+    "--bad-rows",
+    type=click.Choice(["fail", "skip", "divert"]),
+    default="fail",
+    show_default=True,
+    help="What to do with rows that cannot be events; divert: put them into --bad-rows-to.",
+)
+@click.option("--bad-rows-to", help="Where bad rows are put, with what is wrong: a folder.")
 @click.option("--debug", is_flag=True, help="Show all that Spark says when it fails.")
 def run(  # noqa: PLR0913, PLR0917  (one for each option)
     spec: str,
@@ -79,6 +87,8 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     buckets: int,
     max_open: int | None,
     allow_unbounded: bool,
+    bad_rows: str,
+    bad_rows_to: str | None,
     debug: bool,
 ) -> int:
     """Find the windows of SPEC with Spark, from --input to --output."""
@@ -91,9 +101,11 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream appends to the output, it does not overwrite")
     require_spark()
     from wex.spark.batch import with_order  # noqa: PLC0415  (loads Spark)
+    from wex.spark.dead_letters import aside  # noqa: PLC0415
     from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415
 
     with_order(found)
+    apart = aside(bad_rows, bad_rows_to)
     if not stream:
         warn_if_unbounded(found)
     elif not allow_unbounded and refused(found):
@@ -118,10 +130,12 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
             "buckets": buckets,
             "max_open": max_open,
             "allow_unbounded": allow_unbounded,
+            "bad_rows": bad_rows,
+            "bad_rows_to": bad_rows_to,
         }
         return run_endless(spark, found, job, endless, rules, debug=debug)
     try:
-        summary = run_job(spark, found, job)
+        summary = run_job(spark, found, job, apart)
     except WexError as error:
         if debug:
             traceback.print_exc()
@@ -134,6 +148,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     click.echo(
         f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
         f" of {counted(summary.streams, 'stream')},"
+        f"{put_aside(summary.bad, bad_rows, bad_rows_to)}"
         f" in {target}, {time.monotonic() - start:.1f} s",
         err=True,
     )

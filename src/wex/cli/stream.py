@@ -55,7 +55,7 @@ def run_endless(
     def told(counts: dict[str, int]) -> None:
         if live:  # in one line, whatever was there before
             width = shutil.get_terminal_size().columns - 1
-            click.echo(f"\r\x1b[K{_shown(counts)[:width]}", nl=False, err=True)
+            click.echo(f"\r\x1b[K{_shown(counts, rules)[:width]}", nl=False, err=True)
 
     try:
         with asked_to_stop() as asked:
@@ -68,7 +68,7 @@ def run_endless(
         return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
     finally:
         spark.stop()
-    said = _shown(total) if any(total.values()) else "nothing new"
+    said = _shown(total, rules) if any(total.values()) else "nothing new"
     click.echo(("\n" if live else "") + f"{said}, in {job.target}", err=True)
     if asked:
         click.echo("stopped; start it again with the same --checkpoint to go on", err=True)
@@ -91,9 +91,19 @@ def asked_to_stop() -> Iterator[list[int]]:
             signal.signal(each, handler)
 
 
-def _shown(counts: dict[str, int]) -> str:
+def put_aside(count: int, bad_rows: str, folder: str | None) -> str:
+    """Return what became of bad rows, as part of a line; nothing, if there were none."""
+    if not count:
+        return ""
+    rows = f" {counted(count, 'bad row')}"
+    return f"{rows} diverted to {folder}," if bad_rows == "divert" else f"{rows} skipped,"
+
+
+def _shown(counts: dict[str, int], rules: dict[str, Any]) -> str:
     return (
         f"{counted(counts['processed'], 'event')} of {counted(counts['streams'], 'stream')},"
-        f" {counts['late']:,} late, {counts['buffered']:,} waiting,"
-        f" {counted(counts['open'], 'start')} open, {counted(counts['state_bytes'], 'byte')} of state"
+        f" {counts['late']:,} late,"
+        f"{put_aside(counts['bad'], rules['bad_rows'], rules['bad_rows_to'])}"
+        f" {counts['buffered']:,} waiting, {counted(counts['open'], 'start')} open,"
+        f" {counted(counts['state_bytes'], 'byte')} of state"
     )

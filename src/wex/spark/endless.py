@@ -11,12 +11,11 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from wex.engine.running import engine_of
 from wex.errors import WexError
-from wex.spark.batch import windows, with_order
-from wex.spark.jobs import WITHOUT_SCHEMA, as_declared, explained, format_of
+from wex.spark.batch import METRICS, windows, with_order
+from wex.spark.jobs import MARKED, WITHOUT_SCHEMA, as_declared, explained, format_of, marked_schema
 from wex.spark.naming import quoted
 from wex.spark.schemas import declared_schema
 from wex.spark.stateful import COUNTED
-from wex.spark.streaming import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from wex.spec import tree
 
 FILES = ("parquet", "orc")
+ADDED = ("processed", "late", "bad")  # counts of a micro-batch; the others are of what there is
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
     if source == "csv":
         return _texts(spark, reader, engine, job)
     if source in WITHOUT_SCHEMA:
-        strict = reader.schema(declared_schema(engine)).option("mode", "FAILFAST")
-        return strict.load(job.source)
+        marked = reader.schema(marked_schema(engine)).options(**{**MARKED, **job.options})
+        return marked.load(job.source)
     if source in FILES:
         schema = _schema_there(spark, source, job) or declared_schema(engine)
         return reader.schema(schema).load(job.source)
@@ -109,9 +109,8 @@ def _texts(spark: SparkSession, reader: DataStreamReader, engine: Engine, job: J
 
 def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
     """Return events from messages: JSON objects in a column `value`, as Kafka gives them."""
-    fields = declared_schema(engine)
     text = F.col("value").cast("string")
-    event = F.from_json(text, fields, {"mode": "FAILFAST"}).alias("event")
+    event = F.from_json(text, marked_schema(engine), MARKED).alias("event")
     return frame.select(event).select("event.*")
 
 
@@ -140,9 +139,9 @@ def watched(
 
 
 def _add(total: dict[str, int], counts: dict[str, int]) -> None:
-    for name in ("processed", "late"):
+    for name in ADDED:
         total[name] += counts.get(name, 0)
-    total.update({name: counts[name] for name in COUNTED[2:] if name in counts})
+    total.update({name: counts[name] for name in COUNTED if name in counts and name not in ADDED})
 
 
 def _new(query: StreamingQuery, seen: set[str]) -> Iterator[dict[str, int]]:

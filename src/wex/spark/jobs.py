@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (the usual name)
+from pyspark.sql.types import StringType
 
+from wex.engine.bad_rows import CORRUPT
 from wex.engine.running import engine_of
 from wex.errors import WexError
-from wex.spark.batch import windows_and_tally, with_order
+from wex.spark.batch import counted, windows_and_tally, with_order
+from wex.spark.dead_letters import new_run
 from wex.spark.errors import recovered
 from wex.spark.naming import quoted
+from wex.spark.pythons import check_workers
 from wex.spark.schemas import declared_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from wex.engine.running import Engine
+    from wex.spark.dead_letters import Aside
     from wex.spec import tree
 
 ENDINGS = {
@@ -54,31 +62,37 @@ class Summary:
     events: int
     streams: int
     windows: int
+    bad: int = 0
 
 
-def run_job(spark: SparkSession, spec: tree.Spec, job: Job) -> Summary:
+def run_job(spark: SparkSession, spec: tree.Spec, job: Job, apart: Aside | None = None) -> Summary:
     """Run a job; what is wrong with the data is the WexError that a worker has raised."""
     engine = engine_of(with_order(spec))
     target_format = job.target_format or format_of(job.target)
-    new = not Path(job.target).exists()
+    new, run = not Path(job.target).exists(), new_run()
+    letters = None if apart is None else apart.letters
+    check_workers(spark)
+    if letters is not None and job.mode == "error":
+        letters.refuse_used()
     try:
         events = _read(spark, engine, job)
-        seen, tallied = Observation("wex"), windows_and_tally(engine, events)
-        counted = tallied.observe(
-            seen,
-            F.sum(F.when(F.col("window_name").isNull(), F.col("start_index"))).alias("events"),
-            F.sum(F.when(F.col("window_name").isNull(), F.col("end_index"))).alias("streams"),
-            F.count("window_name").alias("windows"),
-        )
-        result = counted.where(F.col("window_name").isNotNull())
+        seen = Observation("wex")
+        result = counted(windows_and_tally(engine, events, apart, run), seen)
         options = {"header": "true"} if target_format == "csv" else {}
-        result.write.format(target_format).options(**options).mode(job.mode).save(job.target)
-    except WexError:
-        raise
+        writer = result.write.format(target_format).options(**options).mode(job.mode)
+        earlier = [] if letters is None or job.mode != "overwrite" else letters.files()
+        writer.save(job.target)
     except Exception as error:
         if new and Path(job.target).is_dir() and not any(Path(job.target).glob("part-*")):
             shutil.rmtree(job.target)  # nothing was written
+        if letters is not None:
+            letters.remove(run)
+        if isinstance(error, WexError):
+            raise
         raise explained(error, job) from error
+    for name in earlier:
+        assert letters is not None
+        letters.remove(name)
     numbers = {name: int(value or 0) for name, value in seen.get.items()}
     return Summary(**numbers)
 
@@ -87,7 +101,7 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
     source_format = job.source_format or format_of(job.source)
     reader = spark.read.format(source_format)
     if source_format == "json":
-        reader = reader.schema(declared_schema(engine)).option("mode", "FAILFAST")
+        reader = reader.schema(marked_schema(engine)).options(**MARKED)
     if source_format != "csv":
         return reader.options(**job.options).load(job.source)
     strict = reader.option("header", "true").option("enforceSchema", "false")
@@ -95,11 +109,33 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
 
 
 def as_declared(texts: DataFrame, engine: Engine) -> DataFrame:
-    """Return columns of texts with the types of the stream line: in any order, others are left out."""
+    """Return columns of texts with the types of the stream line: in any order, others are left out.
+
+    A row with a text that does not fit its type is marked, with all its texts.
+    """
     there = [each for each in declared_schema(engine).fields if each.name in texts.columns]
-    return texts.select(
-        *(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there)
-    )
+    read = {
+        each.name: (F.col(quoted(each.name)), F.col(quoted(each.name)).try_cast(each.dataType))
+        for each in there
+    }
+    columns = [value.alias(name) for name, (_, value) in read.items()]
+    if CORRUPT in engine.fields:
+        plain = [F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there]
+        return texts.select(*plain)
+    wrong = [text.isNotNull() & value.isNull() for text, value in read.values()]
+    row = F.struct(*(F.col(quoted(name)) for name in texts.columns))
+    told = F.when(reduce(or_, wrong, F.lit(False)), F.to_json(row, {"ignoreNullFields": "false"}))
+    return texts.select(*columns, told.alias(CORRUPT))
+
+
+# For readers of JSON: a row that does not fit is marked, with its text.
+MARKED = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+
+
+def marked_schema(engine: Engine) -> StructType:
+    """Return the schema that a stream line declares, and a column to mark rows in."""
+    schema = declared_schema(engine)
+    return schema if CORRUPT in engine.fields else schema.add(CORRUPT, StringType())
 
 
 def format_of(path: str) -> str:

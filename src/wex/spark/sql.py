@@ -19,7 +19,8 @@ from wex.engine.running import engine_of
 from wex.engine.sweep import Sweep
 from wex.errors import WexError
 from wex.spark.batch import ROWS, with_order
-from wex.spark.errors import sent
+from wex.spark.errors import SECRET, sent
+from wex.spark.pythons import check_workers
 from wex.spark.schemas import declared_schema, spark_schema, to_arrow
 from wex.spec.types import OTHER
 
@@ -36,13 +37,14 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
     timestamps are Spark's with a zone, and fields of type other cannot be measured.
     """
     engine = engine_of(with_order(spec))
+    check_workers(spark)
     measured = [each for window in engine.plan.windows for each in window.measures]
     if any(OTHER in (each.type, each.type.item) for each in measured):
         message = "a table function has fixed types, and a measure here passes on `other`"
         raise WexError("no-type", message, "leave that measure out, or use create_view")
     declared = to_arrow(declared_schema(engine, others=True))
     result = Sweep(engine).feed(declared.empty_table()).schema
-    plan = engine.plan.to_bytes()
+    plan, secret = engine.plan.to_bytes(), SECRET
 
     @arrow_udtf(returnType=spark_schema(result))  # type: ignore[arg-type]
     class Windows:
@@ -52,14 +54,14 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
         def eval(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
             from wex.spark.working import Pieces  # noqa: PLC0415  (on the worker)
 
-            with sent():
+            with sent(secret):
                 if self.pieces is None:
                     self.pieces = Pieces(plan, ROWS, result)  # type: ignore[assignment]
                 yield from self.pieces.feed(rows)  # type: ignore[attr-defined]
 
         def terminate(self) -> Iterator[pa.Table]:
             if self.pieces is not None:
-                with sent():
+                with sent(secret):
                     yield from self.pieces.close()
 
     spark.udtf.register(name, Windows.asDeterministic())  # type: ignore[attr-defined]

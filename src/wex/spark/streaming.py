@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from wex.engine.ipc import from_ipc, to_ipc
 from wex.engine.sweep import Sweep
 from wex.errors import WexError
-from wex.spark.batch import by_position
+from wex.spark.batch import METRICS, by_position
 from wex.spark.schemas import arrow_schema, spark_schema
 from wex.spark.session import ROCKSDB
 from wex.spark.stateful import COUNTED, FOUND, Operator
@@ -27,19 +27,25 @@ if TYPE_CHECKING:
 
     from wex.engine.bucket import Rules
     from wex.engine.running import Engine
+    from wex.spark.dead_letters import DeadLetters
     from wex.spec import tree
 
 BUCKET = "bucket"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column
 PACKED = "bucket int, rows binary"
-METRICS = "wex:"  # before the names of windows: under that counts are observed
 OLDEST = (4, 1)  # version of Spark that has what is needed
 
 Batches = Iterator[pa.RecordBatch]
 
 
-def streaming_windows(spec: tree.Spec, engine: Engine, frame: DataFrame, rules: Rules) -> DataFrame:
+def streaming_windows(
+    spec: tree.Spec,
+    engine: Engine,
+    frame: DataFrame,
+    rules: Rules,
+    letters: DeadLetters | None = None,
+) -> DataFrame:
     """Return the windows of a spec, whose engine is given, in a streaming DataFrame."""
     check_version(frame.sparkSession.version)
     delay = _delay(engine, frame)
@@ -57,7 +63,9 @@ def streaming_windows(spec: tree.Spec, engine: Engine, frame: DataFrame, rules: 
     number = F.pmod(F.xxhash64(*keys), F.lit(rules.buckets)).cast("int") if keys else F.lit(0)
     packed = fields.select("*", number.alias(BUCKET)).mapInArrow(_pack(list(own)), PACKED)
     found = packed.groupBy(BUCKET).transformWithStateInPandas(
-        statefulProcessor=Operator(engine.plan.to_bytes(), str(spec), rules, delay is not None),
+        statefulProcessor=Operator(
+            engine.plan.to_bytes(), str(spec), rules, delay is not None, letters
+        ),
         outputStructType=FOUND,
         outputMode="Append",
         timeMode="None" if delay is None else "EventTime",

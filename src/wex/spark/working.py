@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from wex.engine.bad_rows import Sieve
 from wex.engine.running import Engine
 from wex.engine.sweep import Sweep
+from wex.spark.errors import hinted
 from wex.windows.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from wex.engine.bad_rows import BadRows
+    from wex.spark.dead_letters import Letter
 
 
 @lru_cache(maxsize=8)
@@ -31,24 +36,47 @@ def change_of(old: str, new: str) -> str | None:
 
 
 def found(
-    plan: bytes, batches: Iterator[pa.RecordBatch], rows: int, *, tally: bool
+    plan: bytes,
+    batches: Iterator[pa.RecordBatch],
+    rows: int,
+    *,
+    tally: bool,
+    bad_rows: BadRows = "fail",
+    letter: Callable[[], Letter] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the windows in the batches of a partition that is sorted by stream.
 
-    With `tally`, a row more has no window, and counts events and streams.
+    With `tally`, two rows more have no window: one counts events and streams, one bad rows. Bad
+    rows that are diverted go into a `letter`.
     """
-    sweep = Sweep(engine_in(plan))
-    result = None
-    for table in _put_together(batches, rows):
-        result = sweep.feed(table)
-        yield from result.to_batches()
-    last = sweep.close()
+    engine = engine_in(plan)
+    sweep, sieve = Sweep(engine), Sieve(engine, bad_rows)
+    result, put = None, None
+    with hinted(engine.guarded, bad_rows):
+        for table in _put_together(batches, rows):
+            fine = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
+            piece, _ = sieve.through(sweep.feed, sweep.recall, fine)
+            result = piece
+            yield from piece.to_batches()
+            if sieve.lines and letter is not None:
+                put = put or letter()
+                put.add(sieve.lines)
+                sieve.lines.clear()
+        last = sweep.close()
+    if put is not None:
+        put.close()
     if last is not None:
         yield from last.to_batches()
     if tally and result is not None:
-        counts = {"start_index": sweep.events, "end_index": sweep.streams}
-        row = {name: [counts.get(name)] for name in result.column_names}
-        yield from pa.table(row, schema=result.schema).to_batches()
+        schema = result.schema
+        yield _tallied(schema, sweep.events, sweep.streams)
+        yield _tallied(schema, sieve.count, None)
+
+
+def _tallied(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:
+    counts = {"start_index": first, "end_index": second}
+    row = {each.name: pa.array([counts.get(each.name)], each.type) for each in schema}
+    return pa.record_batch(row, schema=schema)
 
 
 def _put_together(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
