@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 import wex
 from tests.cli.test_check import run
+from tests.cli.test_run import letters
 from wex import examples
 from wex.examples import market
 
@@ -101,6 +102,30 @@ def test_messages(tmp_path: Path) -> None:
     assert again.stderr.startswith(b"nothing new, in "), again.stderr
 
 
+def test_half_a_message(tmp_path: Path) -> None:
+    """It ends a job with its text; the next start, from the same checkpoint, puts it aside."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "w.wex").write_text(HEAD + "window up match [x > x[-1]] measure max(x) as top")
+    events = [json.dumps({"k": "a", "t": f"2026-01-31T10:00:{at:02d}", "x": at}) for at in range(9)]
+    events[4] = events[4][:-9]
+    (tmp_path / "in" / "messages.txt").write_text("\n".join(events) + "\n")
+    args = ("run", str(tmp_path / "w.wex"), "--input", str(tmp_path / "in"), "--input-format", "text",
+            "--output", str(tmp_path / "out"), "--stream", "--checkpoint", str(tmp_path / "c"), *SMALL)  # fmt: skip
+    failed = run(*args)
+    assert failed.returncode == 2
+    message, hint = failed.stderr.decode().splitlines()
+    assert message.startswith("error[malformed]: this is no row of the stream: ")
+    assert events[4] in message
+    assert "--bad-rows divert" in hint
+    bad = tmp_path / "bad"
+    done = run(*args, "--bad-rows", "divert", "--bad-rows-to", str(bad))
+    assert done.returncode == 0, done.stderr
+    assert f"8 events of 1 streams, 0 late, 1 bad row diverted to {bad}," in done.stderr.decode()
+    assert written(tmp_path / "out") == 7
+    (told,) = letters(bad)
+    assert told["row"] == events[4]
+
+
 def test_wrong_data(tmp_path: Path) -> None:
     spec = tmp_path / "w.wex"
     spec.write_text(HEAD + "window w match any measure sum(x) as total")
@@ -115,7 +140,7 @@ def test_wrong_data(tmp_path: Path) -> None:
     null = table_of([("a", None, 1)])
     parquet.write_table(null, tmp_path / "parquet" / "1.parquet")
     for kind, code in {
-        "json": b"unreadable",
+        "json": b"'oops' is no int",
         "csv": b"unreadable",
         "parquet": b"null-order",
     }.items():

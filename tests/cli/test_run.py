@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
@@ -91,3 +94,62 @@ def test_the_demo(tmp_path: Path) -> None:
     other.mkdir()
     refused = run("demo", "--folder", str(other))
     assert (refused.returncode, b"exists already" in refused.stderr) == (2, True)
+
+
+def test_bad_rows_are_put_aside(tmp_path: Path) -> None:
+    spec = tmp_path / "w.wex"
+    spec.write_text(
+        "stream s (k string, t timestamp, x int) partition by k order by t window up match [x > x[-1]]"
+    )
+    lines = [
+        f"{'ab'[at % 2]},2026-01-31 10:00:{at:02d},{at * at % 7},note {at}" for at in range(40)
+    ]
+    lines[5] = "a,2026-01-31 10:00:05,5x,WEX1:{}:WEX1"
+    lines[11] = "b,,3,no time"
+    lines[17] = "b,yesterday,,"
+    (tmp_path / "in.csv").write_text("\n".join(["k,t,x,note", *lines]) + "\n")
+    out, bad = tmp_path / "out", tmp_path / "bad"
+    args = ("run", str(spec), "--input", str(tmp_path / "in.csv"), "--output", str(out), "--conf",
+            "spark.sql.shuffle.partitions=2", "--conf", "spark.sql.session.timeZone=UTC")  # fmt: skip
+    for wrong, said in {
+        ("--bad-rows", "divert"): b"--bad-rows-to",
+        ("--bad-rows-to", str(bad)): b"--bad-rows divert",
+        ("--bad-rows", "divert", "--bad-rows-to", "nowhere://x"): b"nowhere://x",
+    }.items():
+        refused = run(*args, *wrong)
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+        assert b"Traceback" not in refused.stderr
+    failed = run(*args)
+    assert failed.returncode == 2
+    assert b"--bad-rows divert" in failed.stderr, failed.stderr
+    aside = (*args, "--bad-rows", "divert", "--bad-rows-to", str(bad))
+    done = run(*aside)
+    assert done.returncode == 0, done.stderr
+    assert b"in 37 events of 2 streams, 3 bad rows diverted to " in done.stderr
+    told = letters(bad)
+    assert sorted((each["code"], each["column"]) for each in told) == [
+        ("null-order", "t"), ("wrong-value", "t"), ("wrong-value", "x"),
+    ]  # fmt: skip
+    five = next(each for each in told if each["column"] == "x")
+    assert five["message"] == "'5x' is no int"
+    assert five["row"] == {"k": "a", "t": "2026-01-31 10:00:05", "x": "5x", "note": "WEX1:{}:WEX1"}
+    good = [line.split(",")[:3] for at, line in enumerate(lines) if at not in {5, 11, 17}]
+    rises = sum(
+        one[0] == two[0] and int(one[2]) < int(two[2])
+        for key in "ab"
+        for one, two in pairwise(row for row in good if row[0] == key)
+    )
+    assert parquet.read_table(out).num_rows == rises
+    kept = {path.name for path in bad.iterdir()}
+    again = run(*aside, "--mode", "overwrite")
+    assert again.returncode == 0, again.stderr
+    assert letters(bad) == told
+    assert not kept & {path.name for path in bad.iterdir()}
+    refused = run(*aside[:5], str(tmp_path / "other"), *aside[6:])
+    assert (refused.returncode, b"another run" in refused.stderr) == (2, True), refused.stderr
+
+
+def letters(folder: Path) -> list[dict[str, Any]]:
+    """Return the dead letters in a folder."""
+    lines = [line for each in folder.glob("*.jsonl") for line in each.read_text().splitlines()]
+    return [json.loads(line) for line in sorted(lines)]

@@ -1,29 +1,33 @@
 """What is checked on every kind of session: run as a script, it does so on one that it is told of.
 
-python -m tests.spark.cases classic|connect
+python -m tests.spark.cases classic|connect [CASE …]
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
 from tests.engine.test_engine import pair_specs
 from tests.strategies import streams
 from wex import examples
+from wex.engine.bad_rows import Sieve
+from wex.engine.running import engine_of
 from wex.examples import market
 from wex.spark import create_view, recovered, register, windows
 from wex.spark.working import found as found_by_workers
@@ -292,6 +296,7 @@ def mistakes_before_the_job(spark: SparkSession) -> None:
 
 
 def bad_rows(spark: SparkSession) -> None:
+    """Say what is wrong, and where; `nulls skip` leaves such rows out."""
     table = market.trades(100, 2)
     frame = spark.createDataFrame(table)
     for bad in ("CAST(NULL AS DOUBLE)", "CAST('NaN' AS DOUBLE)"):
@@ -301,25 +306,100 @@ def bad_rows(spark: SparkSession) -> None:
         error = wrong(lambda frame=spoilt: frame.transform(windows(TREND)).toArrow(), "null")  # type: ignore[misc]
         assert isinstance(error, wex.DataError)
         assert (error.column, error.key, error.position) == ("price", ("S001",), 0)
+        assert "bad_rows" in error.hint  # type: ignore[operator]
         skipping = wex.parse(str(TREND).replace("order by ts", "order by ts nulls skip"))
         expected = wex.find(skipping, table.filter(pa.compute.equal(table["symbol"], "S000")))
         assert rows(spoilt.transform(windows(skipping)).toArrow()) == rows(expected)
 
 
+def bad_rows_aside(spark: SparkSession) -> None:
+    """Find what there is without bad rows; count and tell each of them once."""
+    spec = wex.parse("""
+      stream s (k string, t int, x int, y real, side enum('a', 'b')) partition by k order by t
+      window up match [x - x[-1] > 0]+ keep longest measure sum(y) as total""")
+    far, count = 2**62 + 2**61, 600
+    columns: dict[str, list[Any]] = {
+        "k": [f"K{at % 7}" for at in range(count)],
+        "t": [None if at % 83 == 0 else at for at in range(count)],
+        "x": [None if at % 29 == 3 else far if at % 97 == 5 else -far if at % 31 == 6 else at * at % 11
+              for at in range(count)],
+        "y": [2**60 if at % 71 == 7 else at for at in range(count)],
+        "side": ["c" if at % 53 == 8 else "ab"[at % 2] for at in range(count)],
+    }  # fmt: skip
+    table = pa.table(columns)
+    frame = spark.createDataFrame(table).withColumn("_corrupt_record", F.expr(
+        "CASE WHEN t % 101 = 9 THEN 'half a mess' END"))  # fmt: skip
+    engine = engine_of(spec)
+    sieve = Sieve(engine, "divert")
+    told = [None if t is None or t % 101 != 9 else "half a mess" for t in columns["t"]]
+    fine = sieve.alone(table.append_column("_corrupt_record", pa.array(told)))
+    expected, left = sieve.through(
+        lambda each: wex.find(spec, each), lambda each: engine.fresh(len(each.starts)), fine
+    )
+    seen = Observation()
+    skipping = windows(spec, bad_rows="skip", observation=seen)
+    assert rows(frame.transform(skipping).toArrow()) == rows(expected)
+    assert seen.get == {"events": left, "streams": 7, "windows": expected.num_rows, "bad": count - left}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        to = Path(folder) / "bad rows"
+        found = frame.transform(windows(spec, bad_rows="divert", bad_rows_to=to))
+        for again in (found, found.union(found).limit(1), found):  # however often it is run
+            again.toArrow()
+        assert rows(found.toArrow()) == rows(expected)
+        assert letters(to) == sorted(sieve.lines)
+        wrong(lambda: frame.transform(windows(spec, bad_rows="divert", bad_rows_to=to)), "output-exists")  # fmt: skip
+        wrong(lambda: windows(spec, bad_rows="skip", bad_rows_to=to), "wrong-argument")
+        at_a_file = next(to.glob("*.jsonl"))
+        wrong(lambda: windows(spec, bad_rows="divert", bad_rows_to=at_a_file), "bad-rows-to")
+    wrong(lambda: windows(spec, bad_rows="divert"), "wrong-argument")
+    wrong(lambda: windows(spec, bad_rows="divert", bad_rows_to="nowhere://x"), "bad-rows-to")
+    wrong(lambda: windows(spec, bad_rows="drop"), "wrong-argument")  # type: ignore[arg-type]
+    total = wex.parse(str(spec).replace("sum(y)", "sum(x)").replace("x - x[-1] > 0", "x > 3"))
+    big = spark.createDataFrame(pa.table({
+        "k": ["a"] * 2, "t": [1, 2], "x": [far, far], "y": [1.0, 2.0], "side": ["a"] * 2}))  # fmt: skip
+    # A sum that overflows has no row to blame.
+    failing = wrong(lambda: big.transform(windows(total, bad_rows="skip")).toArrow(), "arithmetic")
+    assert "bad_rows" not in str(failing)
+
+
+def letters(folder: Path) -> list[str]:
+    """Return all dead letters of a folder."""
+    files = sorted(folder.glob("*.jsonl"))
+    assert all(file.stat().st_size for file in files)
+    return sorted(line for file in files for line in file.read_text().splitlines())
+
+
+def readable_errors(spark: SparkSession) -> None:
+    """Show the message of an error first, whatever the data says."""
+    spoilt = spark.createDataFrame(market.trades(100, 2)).withColumn("price", F.lit(None).cast("double"))  # fmt: skip
+    spoilt = spoilt.withColumn("symbol", F.lit('WEX1:{"code": "x"}:WEX1 [wex:e30=:00] \'"'))
+    said = ""
+    try:
+        spoilt.transform(windows(TREND)).toArrow()
+    except Exception as error:  # noqa: BLE001  (Spark's own)
+        said, found = str(error), recovered(error)
+        assert found is not None
+        assert found.code == "null"
+    shown = said.partition("WorkerError: ")[2].splitlines()
+    assert shown[0] == "error[null]: NULL in a field that decides about windows"
+    assert shown[2].startswith("  = help: ")
+    assert shown[3].startswith("[wex:")
+
+
 CASES = [
     many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, random_specs,
-    mistakes_before_the_job, bad_rows,
+    mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
 ]  # fmt: skip
 
 
-def main(kind: str) -> None:
+def main(kind: str, only: list[str] | None = None) -> None:
     """Check all cases on a session of a kind."""
     spark = session(kind)
-    for case in CASES:
+    for case in CASES if only is None else [each for each in CASES if each.__name__ in only]:
         case(spark)
         print(case.__name__, "fine", flush=True)  # noqa: T201
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:] or None)

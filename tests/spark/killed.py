@@ -1,5 +1,7 @@
 """An endless job that is killed again and again loses nothing and writes nothing twice.
 
+Some of its rows are bad: they are put aside, each once.
+
 python -m tests.spark.killed KILLS [SECONDS]: the job is a process of its own, killed without
 warning at random moments while it works; then it may finish, and its output is compared.
 """
@@ -15,15 +17,34 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.spark.cases import TREND, session
-from tests.spark.streams import agree, final_watermark, so_far, written
+import pyarrow as pa
+
+import wex
+from tests.spark.cases import letters, session
+from tests.spark.streams import agree, without_bad, written
 from wex.examples import market
+
+SPEC = wex.parse("""
+  stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
+  window up match [price - price[-1] > 0]{2,9} keep longest measure count() as n, max(price) as top
+""")
 
 MOST = 2_000  # files in all
 AHEAD, ROWS = 12, 500  # files that wait for the job, and the rows of each
-JOB = ["run", "trend.wex", "--input", "in", "--output", "out", "--stream", "--checkpoint", "checkpoint",
+JOB = ["run", "up.wex", "--input", "in", "--output", "out", "--stream", "--checkpoint", "checkpoint",
        "--option", "maxFilesPerTrigger=1", "--buckets", "4", "--watermark", "1 second",
-       "--conf", "spark.sql.shuffle.partitions=2"]  # fmt: skip
+       "--conf", "spark.sql.shuffle.partitions=2", "--bad-rows", "divert", "--bad-rows-to", "bad"]  # fmt: skip
+
+
+def trades(count: int) -> pa.Table:
+    """Return trades of which some have no price, and some one without a difference to the last."""
+    table = market.trades(count, 50).sort_by("ts")
+    prices = table["price"].to_pylist()
+    for at in range(0, count, 37):
+        prices[at] = None if at % 2 else float("nan")
+    for at in range(0, count, 700):
+        prices[at : at + 100] = [float("inf")] * len(prices[at : at + 100])
+    return table.set_column(2, "price", pa.array(prices, pa.float64()))
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
@@ -48,8 +69,8 @@ def main(kills: int, seconds: float | None = None) -> None:
     began, done = time.monotonic(), 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "trend.wex").write_text(str(TREND))
-        table = market.trades(ROWS * MOST, 50).sort_by("ts")
+        (folder / "up.wex").write_text(str(SPEC))
+        table = trades(ROWS * (MOST if seconds else AHEAD * 3 * (kills + 1)))
         files = 0
         while done < kills or (seconds is not None and time.monotonic() - began < seconds):
             before = batches(folder)
@@ -70,10 +91,13 @@ def main(kills: int, seconds: float | None = None) -> None:
         spark = session("classic")
         found = spark.read.parquet(str(folder / "out")).toArrow()
         spark.stop()
-        agree(found, so_far(TREND, final_watermark(table.slice(0, ROWS * files), 1)))
+        expected, bad = without_bad(SPEC, table.slice(0, ROWS * files), 1)
+        agree(found, expected)
+        assert letters(folder / "bad") == bad, "bad rows are lost, or there twice"
         took = time.monotonic() - began
         print(  # noqa: T201
-            f"killed {done} times in {took:.0f} s, {batches(folder)} batches, {found.num_rows} windows: fine"
+            f"killed {done} times in {took:.0f} s, {batches(folder)} batches, {found.num_rows} windows,"
+            f" {len(bad)} bad rows: fine"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -18,8 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
-from tests.spark.cases import TREND, rows, session, wrong
+from tests.spark.cases import TREND, letters, rows, session, wrong
 from tests.spark.kept import still_readable
+from wex.engine.bad_rows import Sieve
+from wex.engine.running import engine_of
 from wex.errors import UnboundedError
 from wex.examples import market
 from wex.spark import windows
@@ -99,6 +102,22 @@ def final_watermark(table: pa.Table, seconds: int) -> pa.Table:
 def so_far(spec: wex.Spec, table: pa.Table) -> pa.Table:
     """Return the windows of streams that have not ended."""
     return wex.Processor(spec).feed(table)
+
+
+def without_bad(spec: wex.Spec, table: pa.Table, seconds: int) -> tuple[pa.Table, list[str]]:
+    """Return the windows of the good rows that the last watermark has passed, and all dead letters.
+
+    What is wrong by itself is told when it comes, the rest when the watermark has passed it.
+    """
+    engine = engine_of(spec)
+    sieve = Sieve(engine, "divert")
+    last = pc.max(table["ts"]).as_py() - timedelta(seconds=seconds)
+    fine = sieve.alone(table)
+    passed = fine.filter(pc.less_equal(fine["ts"], pa.scalar(last, fine["ts"].type)))
+    found, _ = sieve.through(
+        lambda each: so_far(spec, each), lambda each: engine.fresh(len(each.starts)), passed
+    )
+    return found, sorted(sieve.lines)
 
 
 # --- The cases
@@ -383,9 +402,51 @@ def refusals(spark: SparkSession, work: Path) -> None:
     spark.conf.set(PROVIDER, ROCKSDB)
 
 
+def poison(spark: SparkSession, work: Path) -> None:
+    """Go on after a row that cannot be an event, mended or put aside."""
+    spec = wex.parse("""
+      stream s (symbol string, ts timestamp, price real, n int) partition by symbol order by ts
+      window up match [n - n[-1] > 0 and price > 0]{1,3} measure count() as n""")
+    far, count = 2**62 + 2**61, 1_200
+    trades = market.trades(count, 6).sort_by("ts")
+    numbers = [far if at % 150 < 15 else -far if at % 150 < 30 else at * at % 11 for at in range(count)]  # fmt: skip
+    good = trades.append_column("n", pa.array(numbers, pa.int64()))
+    prices = [float("nan") if at % 97 == 7 else None if at % 89 == 8 else each
+              for at, each in enumerate(trades["price"].to_pylist())]  # fmt: skip
+    table = good.set_column(2, "price", pa.array(prices, pa.float64()))
+    parts = [table.slice(at * 300, 300) for at in range(4)]
+
+    def query(bad_rows: str, to: Path | None = None) -> tuple[pa.Table, list[dict[str, int]]]:
+        choice = windows(spec, buckets=4, bad_rows=bad_rows, bad_rows_to=to)  # type: ignore[arg-type]
+        return run(source(spark, work / "in", "1 second").transform(choice), work, "poison")
+
+    # A row that is wrong by itself fails its micro-batch when it comes, and mending it helps.
+    written(parts[0], work / "in", 1)
+    error = wrong(lambda: query("fail"), "null")
+    assert "--bad-rows divert" in str(error)
+    assert isinstance(error, wex.DataError)
+    file = work / "in" / "0000.parquet"
+    pq.write_table(good.slice(0, 300), file)
+    os.utime(file, (MODIFIED,) * 2)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    # One that fails in its stream is in the state by then: the next start says what becomes of it.
+    written(good.slice(300, 300), work / "in", 1)
+    wrong(lambda: query("fail"), "arithmetic")
+    to = work / "bad"
+    mended = pa.concat_tables([good.slice(0, 600), *parts[2:]])
+    for part in (2, 3):
+        written(parts[part], work / "in", 1)
+        found, seen = query("divert", to)
+        assert sum(each["bad"] for each in seen) > 0
+        expected, told = without_bad(spec, mended.slice(0, 300 * (part + 1)), 1)
+        agree(found, expected)
+        assert letters(to) == told
+    assert len({json.loads(line)["code"] for line in letters(to)}) == 2
+
+
 CASES: list[Callable[[SparkSession, Path], None]] = [
     any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go, restarts, upgrades, downstream,
-    output_modes, two_specs, zones, still_readable, refusals,
+    output_modes, two_specs, zones, poison, still_readable, refusals,
 ]  # fmt: skip
 
 

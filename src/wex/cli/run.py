@@ -102,7 +102,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     require_spark()
     from wex.spark.batch import with_order  # noqa: PLC0415  (loads Spark)
     from wex.spark.dead_letters import aside  # noqa: PLC0415
-    from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415
+    from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
 
     with_order(found)
     apart = aside(bad_rows, bad_rows_to)
@@ -144,7 +144,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
             return ENGINE_FAILED
         raise
     finally:
-        spark.stop()
+        end_session(spark)
     click.echo(
         f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
         f" of {counted(summary.streams, 'stream')},"

@@ -49,6 +49,7 @@ def run_endless(
 ) -> int:
     """Run an endless job until it ends or is interrupted, and say what it does."""
     from wex.spark.endless import start_stream, watched  # noqa: PLC0415
+    from wex.spark.session import end_session  # noqa: PLC0415
 
     live = bool(sys.stderr and sys.stderr.isatty())
 
@@ -60,14 +61,14 @@ def run_endless(
     try:
         with asked_to_stop() as asked:
             query = start_stream(spark, spec, job, endless, **rules)
-            total = watched(query, job, told, lambda: bool(asked))
+            total = watched(query, job, endless, told, lambda: bool(asked))
     except WexError as error:
         if debug:
             traceback.print_exc()
         fail(error)
         return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
     finally:
-        spark.stop()
+        end_session(spark)
     said = _shown(total, rules) if any(total.values()) else "nothing new"
     click.echo(("\n" if live else "") + f"{said}, in {job.target}", err=True)
     if asked:

@@ -67,7 +67,7 @@ def start_stream(
     except WexError:
         raise
     except Exception as error:
-        raise explained(error, job) from error
+        raise explained(error, job, endless.checkpoint) from error
 
 
 def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
@@ -117,6 +117,7 @@ def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
 def watched(
     query: StreamingQuery,
     job: Job,
+    endless: Endless,
     told: Callable[[dict[str, int]], None],
     stopped: Callable[[], bool],
     seconds: int = 1,
@@ -132,7 +133,7 @@ def watched(
             if stopped():
                 query.stop()  # what was begun is done again at the next start, once
     except Exception as error:
-        raise explained(error, job) from error
+        raise explained(error, job, endless.checkpoint) from error
     for counts in _new(query, seen):
         _add(total, counts)
     return total

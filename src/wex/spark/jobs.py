@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -20,6 +21,7 @@ from wex.errors import WexError
 from wex.spark.batch import counted, windows_and_tally, with_order
 from wex.spark.dead_letters import new_run
 from wex.spark.errors import recovered
+from wex.spark.failures import failure
 from wex.spark.naming import quoted
 from wex.spark.pythons import check_workers
 from wex.spark.schemas import declared_schema
@@ -86,7 +88,8 @@ def run_job(spark: SparkSession, spec: tree.Spec, job: Job, apart: Aside | None 
         if new and Path(job.target).is_dir() and not any(Path(job.target).glob("part-*")):
             shutil.rmtree(job.target)  # nothing was written
         if letters is not None:
-            letters.remove(run)
+            with suppress(WexError):
+                letters.remove(run)
         if isinstance(error, WexError):
             raise
         raise explained(error, job) from error
@@ -143,8 +146,8 @@ def format_of(path: str) -> str:
     return ENDINGS.get(Path(path.rstrip("/")).suffix.lower(), "parquet")
 
 
-def explained(error: Exception, job: Job) -> WexError:
-    """Return what an error of Spark's means for the user."""
+def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
+    """Return what an error of Spark's means for the user; `checkpoint` is that of an endless job."""
     found = recovered(error)
     if found is not None:
         return found
@@ -155,8 +158,11 @@ def explained(error: Exception, job: Job) -> WexError:
             line = next((each for each in said.splitlines() if condition in each), "")
             told = line.partition(f"{condition}] ")[2].partition(" SQLSTATE")[0]
             return WexError(code, message.format(job=job, told=told), hint)
-    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
     refused = isinstance(error, AnalysisException | IllegalArgumentException)
+    failed = None if refused else failure(error, job, checkpoint)
+    if failed is not None:
+        return failed
+    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
     code = "spark-refused" if refused else "spark-failed"
     return WexError(code, f"Spark: {first}", "--debug shows all that Spark says")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,12 @@ def new_session(
         raise WexError(
             "no-spark", message, "it needs Java 17 or later: see `java -version`"
         ) from error
+
+
+def end_session(spark: SparkSession) -> None:
+    """End a session, whatever is left of it: its Java process may be gone already."""
+    with suppress(Exception):
+        spark.stop()
 
 
 @contextmanager

@@ -1,0 +1,153 @@
+"""When Spark fails: `wex run` names the cause, says that nothing is lost, and goes on when asked to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+import wex
+from tests.cli.test_check import run
+from tests.cli.test_endless import SMALL, TREND, WEX, written
+from wex import examples
+from wex.examples import market
+from wex.spark.failures import failure
+from wex.spark.jobs import Job
+
+KILLED = """
+import os, signal, sys
+
+class Killer:
+    def find_spec(self, name, path=None, target=None):
+        if name == "wex.spark.working":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+if "pyspark.daemon" in sys.orig_argv:
+    sys.meta_path.insert(0, Killer())
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a disk of its own that is soon full."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:  # fmt: skip
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_worker_is_killed(tmp_path: Path) -> None:
+    market.write(market.trades(1_000, 3), tmp_path / "in")
+    (tmp_path / "hook").mkdir()
+    (tmp_path / "hook" / "sitecustomize.py").write_text(KILLED)
+    paths = os.pathsep.join([str(tmp_path / "hook"), os.environ.get("PYTHONPATH", "")])
+    out = tmp_path / "out"
+    args = ("run", str(TREND), "--input", str(tmp_path / "in"), "--output", str(out))
+    done = run(*args, PYTHONPATH=paths)
+    assert done.returncode == 3, done.stderr
+    first, hint = done.stderr.decode().splitlines()
+    assert first.startswith("error[spark-failed]: a Python worker was killed")
+    assert "nothing was written, and nothing is lost" in hint
+    assert not out.exists()
+
+
+def test_the_disk_is_full(tmp_path: Path, small_disk: Path) -> None:
+    """In an endless job; with more space it goes on from the same checkpoint."""
+    table = market.trades(100_000, 40).sort_by("ts")
+    (tmp_path / "in").mkdir()
+    parquet.write_table(table, tmp_path / "in" / "0.parquet")
+    out = small_disk / "out"
+    args = ("run", str(TREND), "--input", str(tmp_path / "in"), "--output", str(out), "--stream",
+            "--checkpoint", str(tmp_path / "checkpoint"), *SMALL)  # fmt: skip
+    done = run(*args)
+    assert done.returncode == 3, done.stderr
+    first, hint = done.stderr.decode().splitlines()
+    assert first == "error[spark-failed]: a disk is full"
+    assert "nothing is lost" in hint
+    assert f"{out} has 0 MB left" in hint
+    assert "start it again with the same --checkpoint" in hint
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    again = run(*args)
+    assert again.returncode == 0, again.stderr
+    assert written(out) == wex.Processor(examples.spec("trend")).feed(table).num_rows
+
+
+def test_java_is_killed(tmp_path: Path) -> None:
+    """The process that Spark is goes, as when the system kills it."""
+    (tmp_path / "in").mkdir()
+    parquet.write_table(market.trades(100, 2), tmp_path / "in" / "0.parquet")
+    command = [WEX, "run", str(TREND), "--input", "in", "--output", "out", "--stream", "--checkpoint", "c",
+               "--trigger", "1 second", *SMALL]  # fmt: skip
+    job = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True)
+    commits = tmp_path / "c" / "commits"
+    while job.poll() is None and not (commits.is_dir() and any(commits.iterdir())):
+        time.sleep(0.2)
+    for process in java_of(job.pid):
+        os.kill(process, signal.SIGKILL)
+    _, said = job.communicate()
+    assert job.returncode == 3, said
+    assert b"error[spark-failed]: the Java process of Spark has ended" in said
+    assert b"Traceback" not in said
+
+
+def java_of(parent: int) -> list[int]:
+    """Return the Java processes below a process, also where a shell has started them."""
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,comm"], capture_output=True, text=True, check=True)  # fmt: skip
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
+    below, found = {parent}, []
+    for pid, ppid, name in sorted(rows, key=lambda row: int(row[0])):
+        if int(ppid) in below:
+            below.add(int(pid))
+            found += [int(pid)] if "java" in name else []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [  # what cannot be had on one machine, or would take its memory
+        ("java.lang.OutOfMemoryError: Java heap space", "Java has no memory left"),
+        ("ExecutorLostFailure (executor 3 exited caused by one of the running tasks)", "an executor was lost"),
+    ],
+)  # fmt: skip
+def test_causes_that_are_only_told(said: str, cause: str) -> None:
+    job = Job("in", "out")
+    found = failure(RuntimeError(f"Job aborted\nCaused by: {said}\n\tat x"), job, "c")
+    assert found is not None
+    assert found.message.startswith(cause)
+    assert "nothing is lost, c has what was done" in str(found.hint)
+    over = failure(RuntimeError(said), Job("in", "out", mode="overwrite"))
+    assert over is not None
+    assert "what out had before may be gone" in str(over.hint)
+    assert failure(RuntimeError("something else"), job) is None
+
+
+def test_other_python(tmp_path: Path) -> None:
+    """Workers with another Python are found out before a job starts, and the line to set is told."""
+    other = tmp_path / "python3"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
+    other.chmod(0o755)
+    code = (
+        "from tests.spark.cases import TREND, market, windows\n"
+        "from pyspark.sql import SparkSession\n"
+        "spark = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false').getOrCreate()\n"
+        "frame = spark.createDataFrame(market.trades(100, 2))\n"
+        "frame.transform(windows(TREND))\n"
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment.pop("PYSPARK_PYTHON", None)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)  # fmt: skip
+    assert "error[workers-python]" in done.stderr, done.stderr
+    assert "run `python3`: there is no wex in it" in done.stderr
+    assert f"export PYSPARK_PYTHON={sys.executable}" in done.stderr
