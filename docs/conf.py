@@ -46,3 +46,6 @@ def setup(app: object) -> None:
     app.add_lexer("wex", WexLexer)  # type: ignore[attr-defined]
     app.add_lexer("wex-wrong", WexLexer)  # type: ignore[attr-defined]
     app.add_lexer("csv", TextLexer)  # type: ignore[attr-defined]
+
+
+myst_heading_anchors = 3  # headings that links point to
