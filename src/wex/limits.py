@@ -44,7 +44,7 @@ def current() -> Limits:
 
 @contextmanager
 def raised(**limits: int) -> Iterator[None]:
-    """Work under other limits, named as the fields of `Limits`."""
+    """Work under other limits, named as the fields of `Limits`: in this thread, until the end."""
     token = _current.set(replace(current(), **limits))
     try:
         yield

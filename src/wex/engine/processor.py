@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class Processor:
     """Finds windows in streams as their events arrive, in batches of any size.
 
+    It may be used by one thread at a time: a call while another thread is inside is an error.
+
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
     >>> processor = wex.Processor(spec)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
@@ -20,7 +21,10 @@ MAX_EVENTS = 1_000_000_000  # of `within`
 
 def read_number(problems: Problems, text: str, span: Span) -> tree.Int | tree.Real:
     """Return a number; note one that no 64 bits can hold."""
-    value = Decimal(text) if len(text) <= MAX_DIGITS else Decimal("Infinity")
+    value = Decimal("Infinity")
+    if len(text) <= MAX_DIGITS:
+        with suppress(InvalidOperation):  # an exponent that no Decimal has
+            value = Decimal(text)
     nearest = float(value)
     if math.isinf(nearest) or (value and not nearest):
         problems.add(

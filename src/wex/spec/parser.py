@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
 ITEM_WORDS = ("STREAM", "LET", "ASSUME", "WINDOW")
+TERMS = frozenset(["NAME", "QUOTED", "STRING", "ANY", "TRUE", "FALSE", "TILDE", "NOT"])
 MOST_BAD_CHARACTERS = 10
 
 
@@ -60,11 +61,14 @@ def read(source: Source, problems: Problems) -> Draft:
         )
         return Draft(None, frozenset())
 
+    chunks = list(_chunks(tokens))
+    if _too_large(chunks, problems):
+        return Draft(None, frozenset())
     declared = mistakes.declared_names(tokens)
     items: list[tree.Item] = []
     broken: set[str] = set()
     stream_found = True
-    for chunk in _chunks(tokens):
+    for chunk in chunks:
         item = _read_item(chunk, declared, problems)
         if item is not None:
             items.append(item)
@@ -100,6 +104,39 @@ def _chunks(tokens: list[Token]) -> Iterator[list[Token]]:
     borders = [0, *(index for index in begins if index), len(tokens)]
     for begin, end in itertools.pairwise(borders):
         yield tokens[begin:end]
+
+
+def _too_large(chunks: list[list[Token]], problems: Problems) -> bool:
+    """Note the item with which a spec is too large, before seconds are spent on its syntax."""
+    total = 0
+    for chunk in chunks:
+        if chunk[0].type == "STREAM":
+            continue
+        terms = _least_terms(chunk)
+        total += terms if chunk[0].type != "LET" else 0
+        if max(terms, total) > tree.MAX_TERMS:
+            problems.add(
+                "too-large",
+                mistakes.span_of(chunk[0]),
+                f"the spec has more than {tree.MAX_TERMS:,} terms here",
+                "say it with fewer: counts such as `any{1000}` are one term",
+            )
+            return True
+    return False
+
+
+def _least_terms(chunk: list[Token]) -> int:
+    """Return how many terms an item has at least, as far as its tokens tell."""
+    found = 0
+    ends = [*chunk[1:], ""]
+    before: tuple[str, str] = ("", "")
+    for token, following in zip(chunk, ends, strict=True):
+        if token.type == "NUMBER":  # neither an index nor a count
+            found += "[" not in before and "{" not in before and following != "}"
+        else:
+            found += token.type in TERMS
+        before = (before[1], token)
+    return found
 
 
 def _read_item(

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 from wex.spec import tree
 from wex.spec.numbers import MAX_LOOKBACK
 from wex.spec.resolve.events import in_order
-from wex.spec.tree import MAX_DEPTH, deeper_than
+from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wex.spec.problems import Problems
-
-MAX_TERMS = 100_000  # that a let may stand for: lets of lets grow exponentially
 
 Lets = dict[str, tree.Expr]
 

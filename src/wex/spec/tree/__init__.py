@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_DEPTH",
+    "MAX_TERMS",
     "And",
     "Anything",
     "Assume",
@@ -126,6 +127,7 @@ __all__ = [
 
 
 MAX_DEPTH = 100  # of nested expressions: tree walkers are recursive, and nobody reads more
+MAX_TERMS = 100_000  # of a spec, and of a let: lets of lets grow exponentially
 
 
 def deeper_than(levels: int, node: Node) -> Node | None:
