@@ -168,14 +168,16 @@ def arguments(spark: SparkSession) -> None:
     )
     table = market.trades(500, 3)
     open_spec = wex.parse(text)
-    out = spark.createDataFrame(table).transform(windows(open_spec, "symbol", ["ts"])).toArrow()
-    assert rows(out) == rows(wex.find(open_spec, table, partition_by="symbol", order_by="ts"))
+    for spec in (open_spec, text):
+        out = spark.createDataFrame(table).transform(windows(spec, "symbol", ["ts"])).toArrow()
+        assert rows(out) == rows(wex.find(open_spec, table, partition_by="symbol", order_by="ts"))
+    wrong(lambda: windows([text]), "not-a-spec")  # type: ignore[arg-type]
 
 
 def views(spark: SparkSession) -> None:
     table = market.trades(2_000, 5)
     spark.createDataFrame(table).createOrReplaceTempView("trades")
-    create_view(spark, "trends", TREND, "trades")
+    create_view(spark, "trends", str(TREND), "trades")
     (row,) = spark.sql("SELECT count(*) AS n, max(mean) AS top FROM trends WHERE n > 3").collect()
     expected = wex.find(TREND, table).to_pandas().query("n > 3")
     assert (row["n"], row["top"]) == (len(expected), expected["mean"].max())
@@ -184,7 +186,7 @@ def views(spark: SparkSession) -> None:
 def table_functions(spark: SparkSession) -> None:
     table = market.trades(2_000, 5)
     spark.createDataFrame(table).createOrReplaceTempView("trades")
-    register(spark, "trend", TREND)
+    register(spark, "trend", str(TREND))
     expected = wex.find(TREND, table)
     by_key = spark.sql("SELECT * FROM trend(TABLE(trades) PARTITION BY symbol ORDER BY ts)")
     assert rows(by_key.toArrow()) == rows(expected)
