@@ -24,9 +24,6 @@ demo: setup  ## Find trends in a made-up market, with Spark on this machine
 test: setup  ## Run every test, the docs and docstrings included
 	$(BIN)/pytest -n 2 --dist loadfile
 
-fuzz: setup  ## Try 120,000 random texts on the parser
-	$(BIN)/python -m tests.fuzz.parser 120000 1
-
 soak: setup  ## Kill an endless job again and again, for half an hour
 	$(BIN)/python -m tests.spark.killed 10 1800
 
