@@ -106,9 +106,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
 
     with_order(found)
     apart = aside(bad_rows, bad_rows_to)
-    if not stream:
-        warn_if_unbounded(found)
-    elif not allow_unbounded and refused(found):
+    if stream and not allow_unbounded and refused(found):
         return FINDING
 
     shown = bool(sys.stderr and sys.stderr.isatty())
@@ -139,6 +137,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     except WexError as error:
         if debug:
             traceback.print_exc()
+        warn_if_unbounded(found)  # it may be why
         if error.code == "spark-failed":
             fail(error)
             return ENGINE_FAILED
@@ -152,4 +151,5 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         f" in {target}, {time.monotonic() - start:.1f} s",
         err=True,
     )
+    warn_if_unbounded(found)  # last: the job does not wait for it
     return FINE
