@@ -274,7 +274,7 @@ def _malformed(engine: Engine, text: str, read: pa.Table, at: int) -> tuple[Data
                 hint = "mend the value, or declare the field as string"
                 return DataError("wrong-value", message, hint, column=name), told
     message = f"this is no row of the stream: {_short(text)}"
-    hint = "mend or remove it; is it cut off, or of another format?"
+    hint = "mend or remove it: it may be cut off, or of another format"
     return DataError("malformed", message, hint), told if isinstance(told, dict) else text
 
 
