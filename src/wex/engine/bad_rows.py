@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -304,6 +304,8 @@ def _plain(value: object) -> object:
             return value
         case float():
             return value if math.isfinite(value) else _no_number(value)
+        case datetime(tzinfo=zone) if zone is not None:  # as in files: see docs/running.md
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case datetime() | date():
             return value.isoformat()
         case timedelta():
