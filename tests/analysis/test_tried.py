@@ -88,6 +88,7 @@ def test_counted_windows_are_bounded_by_arithmetic(match: str, bound: int) -> No
         "stream s (x int) window w match [x < 3]+ [x > 5]+ within 100 events keep disjoint",
         "stream s (x int) window w match any* [x > 5] any{10}",
         f"stream s (x int) window w match {' | '.join(f'[x > {at}]' for at in range(200))}",
+        f"stream s (x int) window w match {' '.join(f'[x > {at}]' for at in range(200))}",
         f"stream s ({', '.join(f'f{at} int' for at in range(12))})"
         f" window w match {' '.join(f'[f{at} > 0]' for at in range(12))}",
     ],

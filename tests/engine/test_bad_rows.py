@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,11 +18,12 @@ from tests.engine.compare import assert_same
 from tests.engine.test_engine import in_stream_order, pair_specs
 from tests.strategies import streams
 from wex.engine.arriving import Arriving
-from wex.engine.bad_rows import BadRows, Sieve
+from wex.engine.bad_rows import CORRUPT, BadRows, Sieve
 from wex.engine.bucket import Bucket, Rules
 from wex.engine.reference.find import find_by_definition
 from wex.engine.running import engine_of
 from wex.engine.sweep import Sweep
+from wex.spark.dead_letters import DeadLetters
 from wex.theory.evaluate import Event
 
 # Rows of which many are bad: NULL, NaN, a text that no enum lists, numbers that overflow.
@@ -332,3 +334,22 @@ def test_a_poison_row_does_not_get_into_the_state() -> None:
         bucket.arrive(poison, microseconds(0))
     assert (caught.value.code, caught.value.key) == ("null", ("a",))
     assert bucket.waiting is None
+
+
+@pytest.mark.parametrize("value", ["1e999", "12345678901234567890.5", '"\\ud83d"', "NaN", '"ä"'])
+def test_any_text_becomes_a_dead_letter(value: str, tmp_path: Path) -> None:
+    text = f'{{"k": "a", "x": {value}}}'
+    rows = pa.table({"k": ["a"], "t": [None], "x": [None], CORRUPT: [text]})
+    sieve = Sieve(engine_of(STEPS), "divert")
+    assert sieve.readable(rows).num_rows == 0
+    DeadLetters(str(tmp_path)).write("w", sieve.lines)
+    (line,) = (tmp_path / "w.jsonl").read_text().splitlines()
+    assert list(json.loads(line)) == ["code", "message", "column", "row"]
+    assert value == "NaN" or f'"row": {text}' in line
+
+
+def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    letter = DeadLetters(str(tmp_path)).letter("w")
+    letter.add(["{}"])
+    letter.abort()
+    assert list(tmp_path.iterdir()) == []

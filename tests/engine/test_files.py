@@ -6,8 +6,9 @@ import gzip
 import pickle
 import tempfile
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import wex
+from wex.engine.chosen import keys_in_words
 from wex.engine.files import reading
 from wex.engine.files.guesses import candidates
 from wex.engine.files.moments import EPOCHS, check_format, read_moments
@@ -566,3 +568,63 @@ def test_any_bytes_are_read_or_explained(name: str, content: bytes) -> None:
             options = getattr(error, "options", None)
             if options and "; then " not in error.hint:  # what is proposed helps
                 wex.find_in_file(TRADES, path, **options)
+
+
+# --- What a review has found wrong once
+
+
+@pytest.mark.parametrize("minutes", [1, 600])
+def test_days_and_months_are_told_apart_by_all_rows(tmp_path: Path, minutes: int) -> None:
+    start = datetime(2012, 1, 2)
+    times = [start + timedelta(minutes=at * minutes) for at in range(20_000)]
+    path = tmp_path / "us.csv"
+    path.write_text("t\n" + "".join(f"{time:%m/%d/%Y %H:%M}\n" for time in times))
+    spec = wex.parse("stream s (t timestamp) order by t window w after () match any")
+    with pytest.raises(wex.DataError) as caught:
+        wex.find_in_file(spec, path)
+    assert caught.value.options == {"timestamp_format": ("%m/%d/%Y %H:%M",)}
+    found = wex.find_in_file(spec, path, **caught.value.options)
+    assert found["window_start"].to_pylist() == [start]
+
+
+def test_dates_in_both_orders_are_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "both.csv"
+    path.write_text("t\n01/13/2012\n13/02/2012\n")
+    with pytest.raises(wex.DataError) as caught:
+        wex.find_in_file("stream s (t timestamp) window w match any", path)
+    assert caught.value.options is None
+    assert "day before the month" in str(caught.value.hint)
+
+
+def test_half_a_character_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "half.jsonl"
+    path.write_text('{"k": "a"}\n{"k": "\\ud83d"}\n')
+    with pytest.raises(wex.DataError) as caught:
+        wex.find_in_file("stream s (k string) window w match any", path)
+    assert (caught.value.line, caught.value.column) == (2, "k")
+
+
+@pytest.mark.parametrize("wrong", ["ascii", "utf-16"])
+def test_utf8_is_guessed_first(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "utf8.csv"
+    path.write_bytes("k\nä\nb\n".encode())
+    spec = wex.parse("stream s (k string) window w match any measure first(k) as k")
+    with pytest.raises(wex.DataError) as caught:
+        wex.find_in_file(spec, path, encoding=wrong)
+    assert caught.value.options == {"encoding": "utf-8"}
+    assert wex.find_in_file(spec, path, **caught.value.options)["k"].to_pylist() == ["ä", "b"]
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [("", {}), ("\0", {}), ("x.csv", {"encoding": "\0"}), ("x.csv", {"quote": ","})],
+)
+def test_arguments_that_mean_nothing(path: str, options: dict[str, Any]) -> None:
+    with pytest.raises(wex.WexError):
+        wex.find_in_file("stream s (k string) window w match any", path, **options)
+
+
+def test_a_key_is_named_once() -> None:
+    with pytest.raises(wex.WexError) as caught:
+        keys_in_words([("k", "a"), ("k", "b")])
+    assert caught.value.code == "not-a-key"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
 
 Node = TypeVar("Node", bound="Hashable")
 Label = TypeVar("Label")
-OFTEN = 64  # nodes between two looks at the budget
+OFTEN = 64  # steps between two looks at the budget
 
 
 def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
@@ -101,11 +100,8 @@ def shortest(
         if node not in came:
             came[node] = (None, labels)
             queue.append(node)
-    for looked in count():
-        if not queue:
-            break
-        if check is not None and looked % OFTEN == 0:
-            check()
+    looked = 0
+    while queue:
         node = queue.popleft()
         if is_goal(node):
             way: list[list[Label]] = []
@@ -115,6 +111,9 @@ def shortest(
                 way.append(labels)
             return node, [label for labels in reversed(way) for label in labels]
         for label, after in successors(node):
+            if check is not None and looked % OFTEN == 0:
+                check()
+            looked += 1
             if after not in came:
                 came[after] = (node, [label])
                 queue.append(after)

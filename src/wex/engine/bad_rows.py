@@ -127,8 +127,10 @@ class Sieve:
     def _tell(self, error: DataError, row: object) -> None:
         if self.choice == "fail":
             raise error
-        told = {"code": error.code, "message": error.message, "column": error.column, "row": row}
-        self.lines.append(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        told = {"code": error.code, "message": error.message, "column": error.column}
+        start = json.dumps(told, ensure_ascii=False).removesuffix("}")
+        shown = row.text if isinstance(row, AsItCame) else _as_json(row)
+        self.lines.append(f'{start}, "row": {shown}}}')
 
 
 # --- What is wrong with a row by itself
@@ -266,16 +268,44 @@ def _malformed(engine: Engine, text: str, read: pa.Table, at: int) -> tuple[Data
         told = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         told = text
+    row = _unchanged(text) if isinstance(told, dict) else text
     if isinstance(told, dict):
         for name, type_ in engine.fields.items():
             value = told.get(name)
             if value is not None and not read.column(name)[at].is_valid:
                 message = f"{_short(value)} is no {type_}"
                 hint = "mend the value, or declare the field as string"
-                return DataError("wrong-value", message, hint, column=name), told
+                return DataError("wrong-value", message, hint, column=name), row
     message = f"this is no row of the stream: {_short(text)}"
     hint = "mend or remove it: it may be cut off, or of another format"
-    return DataError("malformed", message, hint), told if isinstance(told, dict) else text
+    return DataError("malformed", message, hint), row
+
+
+@dataclass(frozen=True)
+class AsItCame:
+    """A text that is JSON already, in one line."""
+
+    text: str
+
+
+def _unchanged(text: str) -> object:
+    """Return a JSON object as it was written, numbers and escapes included, if that is one line."""
+
+    def refuse(constant: str) -> object:
+        raise ValueError(constant)
+
+    try:
+        json.loads(text, parse_constant=refuse)
+    except ValueError:  # NaN and the like are no JSON
+        return json.loads(text, parse_constant=str)
+    return AsItCame(" ".join(text.split("\n")).replace("\r", " "))
+
+
+def _as_json(row: object) -> str:
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # a number that is none as a float
+        return json.dumps(str(row), ensure_ascii=False)
 
 
 def _short(value: object) -> str:

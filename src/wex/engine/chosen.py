@@ -38,7 +38,7 @@ class Chosen:
 
     def _value(self, name: str, value: object) -> pa.Array:
         if name not in self._keys:
-            hint = did_you_mean(name, self._keys, "its keys are")
+            hint = did_you_mean(str(name), self._keys, "its keys are")
             if not self._keys:
                 hint = "the stream line has no `partition by`: there is one stream"
             raise WexError("not-a-key", f"`{name}` is not a key of the stream", hint)
@@ -48,7 +48,7 @@ class Chosen:
                 options = TextOptions(empty_as_text=True)
                 return TextColumns({name: type_}, options).values(name, pa.array([value]))
             return conform({name: pa.array([value])}, {name: type_}).column(0).chunk(0)
-        except (BadTextError, DataError, pa.ArrowException, TypeError):
+        except (BadTextError, DataError, pa.ArrowException, TypeError, UnicodeError):
             hint = f"`{name}` is declared as {type_}: give a value of that type"
             raise WexError("not-a-key", f"{value!r} is no key `{name}`", hint) from None
 
@@ -122,4 +122,9 @@ def keys_in_words(settings: Sequence[tuple[str, str]]) -> dict[str, str | None]:
     >>> keys_in_words([("symbol", "A"), ("place", ""), ("note", '""')])
     {'symbol': 'A', 'place': None, 'note': ''}
     """
+    names = [name for name, _ in settings]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        hint = "give one value for each key column; several streams are several calls"
+        raise WexError("not-a-key", f"two values are given for the key `{twice}`", hint)
     return {name: None if not text else "" if text == '""' else text for name, text in settings}

@@ -146,7 +146,8 @@ class Letter:
 
     def add(self, lines: Iterable[str]) -> None:
         """Add lines."""
-        text = "".join(f"{line}\n" for line in lines).encode()
+        # Half of a surrogate pair has no UTF-8; JSON reads it back from its escape.
+        text = "".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")
         if not text:
             return
         try:
@@ -158,6 +159,16 @@ class Letter:
                 self._hidden = f"{folder}/{self._name + ENDING if at_once else hidden}"
                 self._out = system.open_output_stream(self._hidden)
             self._out.write(text)
+        except (OSError, pa.ArrowException) as error:
+            raise self._letters.unusable(error) from error
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        if self._out is None:
+            return
+        try:
+            self._out.close()
+            self._letters.opened()[0].delete_file(self._hidden)
         except (OSError, pa.ArrowException) as error:
             raise self._letters.unusable(error) from error
 

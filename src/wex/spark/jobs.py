@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -162,10 +163,15 @@ def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexE
     failed = None if refused else failure(error, job, checkpoint)
     if failed is not None:
         return failed
-    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
     code = "spark-refused" if refused else "spark-failed"
+    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
+    raised = re.findall(r"^[\w.]+: .+$", said.rpartition(TRACEBACK)[2], re.MULTILINE)
+    if TRACEBACK in said and raised:  # the last line of a worker's traceback says what it is
+        first = f"a Python worker failed: {raised[0]}"
     return WexError(code, f"Spark: {first}", "--debug shows all that Spark says")
 
+
+TRACEBACK = "Traceback (most recent call last)"
 
 EXPLANATIONS = {
     "CSV header does not conform": (

@@ -52,17 +52,22 @@ def found(
     engine = engine_in(plan)
     sweep, sieve = Sweep(engine), Sieve(engine, bad_rows)
     result, put = None, None
-    with hinted(engine.guarded, bad_rows):
-        for table in _put_together(batches, rows):
-            fine = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
-            piece, _ = sieve.through(sweep.feed, sweep.recall, fine)
-            result = piece
-            yield from piece.to_batches()
-            if sieve.lines and letter is not None:
-                put = put or letter()
-                put.add(sieve.lines)
-                sieve.lines.clear()
-        last = sweep.close()
+    try:
+        with hinted(engine.guarded, bad_rows):
+            for table in _put_together(batches, rows):
+                fine = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
+                piece, _ = sieve.through(sweep.feed, sweep.recall, fine)
+                result = piece
+                yield from piece.to_batches()
+                if sieve.lines and letter is not None:
+                    put = put or letter()
+                    put.add(sieve.lines)
+                    sieve.lines.clear()
+            last = sweep.close()
+    except BaseException:  # the task ends here, or is not read to its end
+        if put is not None:
+            put.abort()
+        raise
     if put is not None:
         put.close()
     if last is not None:

@@ -64,34 +64,34 @@ def cover(letters: Letters, chosen: int) -> list[list[Literal]]:
     Combinations of guards that no gram has are left to chance, which makes them shorter.
     """
     everything = letters.everything
-    true_of = letters.true_of
-
-    def holds_of(literals: Sequence[Literal]) -> int:
-        found = everything
-        for guard, holds in literals:
-            found &= true_of[guard] if holds else everything & ~true_of[guard]
-        return found
-
-    cubes: list[list[Literal]] = []
+    masks = [(everything & ~each, each) for each in letters.true_of]
+    cubes: list[tuple[list[Literal], int]] = []  # with the letters of which all literals hold
     left = chosen
     while left:
         letter = left & -left  # the first that is not covered
-        cube: list[Literal] = [(at, bool(mask & letter)) for at, mask in enumerate(true_of)]
+        cube: list[Literal] = [(at, bool(true & letter)) for at, (_, true) in enumerate(masks)]
         # Negated guards go first: what is left reads better.
-        for literal in sorted(cube, key=lambda each: (each[1], -each[0])):
-            shorter = [each for each in cube if each != literal]
-            if not holds_of(shorter) & ~chosen:
-                cube = shorter
-        cubes.append(cube)
-        left &= ~holds_of(cube)
-    for cube in list(cubes):
-        others = [each for each in cubes if each is not cube]
+        cube.sort(key=lambda each: (each[1], -each[0]))
+        # A literal goes if those that stay and those that are still to be asked suffice.
+        rest = [everything]
+        for at, holds in reversed(cube):
+            rest.append(rest[-1] & masks[at][holds])
+        stays, found = everything, []
+        for literal in cube:
+            rest.pop()
+            if stays & rest[-1] & ~chosen:
+                stays &= masks[literal[0]][literal[1]]
+                found.append(literal)
+        cubes.append((sorted(found), stays))
+        left &= ~stays
+    for cube_and_mask in list(cubes):
+        others = [each for each in cubes if each is not cube_and_mask]
         covered = 0
-        for each in others:
-            covered |= holds_of(each)
+        for _, mask in others:
+            covered |= mask
         if others and not chosen & ~covered:
             cubes = others
-    return cubes
+    return [literals for literals, _ in cubes]
 
 
 def guard_of(letters: Letters, chosen: int) -> Guard:

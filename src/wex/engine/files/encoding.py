@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # What text is if it is not UTF-8: as Windows writes it, else one byte for each character.
-_GUESSES = ("cp1252", "latin-1")
+_GUESSES = ("utf-8", "cp1252", "latin-1")
 
 MOST_FOREIGN = 0.3  # of the bytes of a line in which a Latin script is written
 
@@ -77,7 +77,7 @@ def not_decoded(file: File, options: TextOptions) -> DataError:
     bad = bad or rest
     message = f"this line is not {options.encoding.upper()}"
     foreign = sum(byte > 127 for byte in bad) > len(bad) * MOST_FOREIGN
-    for name in () if foreign else _GUESSES:
+    for name in _GUESSES[:1] if foreign else _GUESSES:
         if options.encoding != name and not _is_bad(bad, name):
             return _encoded(file, message, name, line)
     return _encoded(file, message, None, line)

@@ -102,7 +102,7 @@ def proposal(
     if not len(bad):
         return proposed, ""
     if type_ in (TIMESTAMP, DATE):
-        formats, note = _formats(bad[:SAMPLE], texts, type_, options, others_fit=others_fit)
+        formats, note = _formats(bad, texts, type_, options, others_fit=others_fit)
         return ({**proposed, "timestamp_format": formats}, note) if formats else ({}, note)
     if type_ == REAL and not options.decimal_comma:
         comma = replace(options, decimal_comma=True)
@@ -140,7 +140,7 @@ def _formats(
         if not _fits(bad, [ISO], DATE).all():
             return (), "declare the field as timestamp"
         return ((*options.timestamp_format, ISO), "") if options.timestamp_format else ((), "")
-    left, note = bad, ""
+    left, note = bad[:SAMPLE], ""
     chosen: list[str] = []
     while len(left) and len(chosen) < MOST_FORMATS:
         best, fits, also = _best(left, type_)
@@ -154,10 +154,51 @@ def _formats(
         left = left.filter(pa.array(~fits))
     if len(left):
         return (), ""
+    settled = _settled(chosen, bad, type_)
+    if settled is None:
+        return (), "some dates have the day before the month, and some behind it: mend them"
+    also = note.removeprefix(f"{ALSO} ")
+    if also and (settled != chosen or not _fits(bad, [also], type_).all()):
+        note = ""
     alone = not others_fit and not options.timestamp_format
-    if alone and _fits(texts, chosen, type_).all():
-        return tuple(chosen), note
-    return (*options.formats, *chosen), note
+    if alone and _fits(texts, settled, type_).all():
+        return tuple(settled), note
+    # Formats that read other rows stay, unless they read days as months.
+    kept = [
+        each
+        for each in options.formats
+        if _swapped(each) not in settled and (others_fit or _fits(texts, [each], type_).any())
+    ]
+    return (*kept, *settled), note
+
+
+def _settled(chosen: Sequence[str], bad: pa.Array, type_: Type) -> list[str] | None:
+    """Return formats with day and month in the order that all texts have; None: in both orders.
+
+    Up to the 12th of a month a few texts do not tell.
+    """
+    found: list[str] = []
+    for each in chosen:
+        other = _swapped(each)
+        if other in found:
+            return None
+        if other != each and _fits(bad, [other], type_).sum() > _fits(bad, [each], type_).sum():
+            each = other  # noqa: PLW2901
+        if each not in found:
+            found.append(each)
+    orders = {each for each in found if _swapped(each) in found and _swapped(each) != each}
+    return None if orders else found
+
+
+def _swapped(pattern: str) -> str:
+    """Return a format with day and month in the other order.
+
+    >>> _swapped("%d/%m/%Y"), _swapped("%Y-%m")
+    ('%m/%d/%Y', '%Y-%m')
+    """
+    if "%d" not in pattern or "%m" not in pattern:
+        return pattern
+    return pattern.replace("%d", "\0").replace("%m", "%d").replace("\0", "%m")
 
 
 _FINE = "if these are nanoseconds since 1970, round them to microseconds and say epoch-us"

@@ -56,6 +56,8 @@ class Keys:
         """Raise a DataError if no object has had one of the names."""
         for name in self.missing(names)[:1]:
             hint = did_you_mean(name, self.seen, "their keys are")
+            if not self.seen:
+                hint = "the objects have no keys at all"
             message = "the data has no such column: no object has this key"
             raise DataError("missing-column", message, hint, column=name, file=shown)
 
@@ -217,8 +219,14 @@ class _Reading:
         match value:
             case None:
                 return None
-            case str():
+            case str() if value.isascii() or not _SURROGATE.search(value):
                 return value
+            case str():
+                message = f"{json.dumps(value)[:60]} is half of a character, which is no text"
+                hint = "mend the line: a text may have been cut inside of a character"
+                raise DataError(
+                    "unreadable", message, hint, column=name, file=self.file.shown, line=line
+                )
             case bool() if type_ == BOOL:
                 return "true" if value else "false"
             case int() | float() if type_ != BOOL and not text and not isinstance(value, bool):
@@ -261,6 +269,9 @@ def _numbered(content: bytes, first: int) -> Iterator[tuple[int, bytes]]:
     for at, line in enumerate(content.split(b"\n"), first):
         if line.removeprefix(b"\xef\xbb\xbf").strip():
             yield at, line
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

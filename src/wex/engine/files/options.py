@@ -72,12 +72,12 @@ def text_options(**given: object) -> TextOptions:
         options = replace(options, delimiter="\t")
     elif delimiter is not None and not _separates(delimiter):
         raise _wrong("delimiter", delimiter, "give one character, as `;` or `tab`")
-    if not _separates(options.quote) or options.quote == options.delimiter:
+    if not _separates(options.quote) or options.quote == (options.delimiter or ","):
         raise _wrong("quote", options.quote, "give one character that is not the delimiter")
     try:
         name = codecs.lookup(options.encoding).name
         "".encode(name)
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         raise _wrong("encoding", options.encoding, "as utf-8, utf-16, latin-1, cp1252") from None
     return replace(options, encoding=name)
 

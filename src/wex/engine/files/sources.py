@@ -65,7 +65,11 @@ def _listed(given: Given) -> list[str]:
     if not paths or not all(isinstance(each, (str, os.PathLike)) for each in paths):
         hint = "give a path, a pattern as 'data/*.csv', a folder, or a list of these"
         raise WexError("no-file", f"{given!r} names no file", hint)
-    return [os.fspath(each) for each in paths]
+    names = [os.fspath(each) for each in paths]
+    for name in names:
+        if not name or "\0" in name:  # an unset variable of the shell, not the current folder
+            raise WexError("no-file", f"{name!r} names no file", "give the path of a file")
+    return names
 
 
 def _named(given: str, input_format: str | None) -> list[tuple[str, Path | None]]:
