@@ -22,7 +22,7 @@ demo: setup  ## Find trends in a made-up market, with Spark on this machine
 	@$(BIN)/wex demo
 
 test: setup  ## Run every test, the docs and docstrings included
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 soak: setup  ## Kill an endless job again and again, for half an hour
 	$(BIN)/python -m tests.spark.killed 10 1800

@@ -33,6 +33,7 @@ PROFILES = {
     "ci": settings(max_examples=200, derandomize=True),
     "thorough": settings(max_examples=5000),
 }
+SPARK = re.compile(r"tests/(spark/test_sessions|cli/test_(failures|endless|run))")
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 for name, profile in PROFILES.items():
     settings.register_profile(name, profile, deadline=None, suppress_health_check=SLOW_IS_FINE)
@@ -42,6 +43,11 @@ settings.load_profile(os.environ.get("WEX_TEST_PROFILE", "ci" if "CI" in os.envi
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that accepts what golden files are compared with."""
     parser.addoption("--update-golden", action="store_true", help="accept new golden files")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, the jobs on Spark, so that two processes end together."""
+    items.sort(key=lambda item: not SPARK.search(item.nodeid))
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ def test_half_a_message(tmp_path: Path) -> None:
     bad = tmp_path / "bad"
     done = run(*args, "--bad-rows", "divert", "--bad-rows-to", str(bad))
     assert done.returncode == 0, done.stderr
-    assert f"8 events of 1 streams, 0 late, 1 bad row diverted to {bad}," in done.stderr.decode()
+    assert f"8 events of 1 stream, 0 late, 1 bad row diverted to {bad}," in done.stderr.decode()
     assert written(tmp_path / "out") == 7
     (told,) = letters(bad)
     assert told["row"] == events[4]
