@@ -43,6 +43,9 @@ def new_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # PySpark logs whole stack traces of the JVM beside the errors that it raises.
     logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    if quiet:  # so does the bridge to Java when Java is gone
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        logging.getLogger("py4j").propagate = False
     builder = SparkSession.builder.appName("wex")
     if master is not None or "SPARK_ENV_LOADED" not in os.environ:
         builder = builder.master(master or "local[*]")
