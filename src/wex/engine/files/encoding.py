@@ -77,8 +77,11 @@ def not_decoded(file: File, options: TextOptions) -> DataError:
     bad = bad or rest
     message = f"this line is not {options.encoding.upper()}"
     foreign = sum(byte > 127 for byte in bad) > len(bad) * MOST_FOREIGN
+    with file.opened() as stream:
+        plain = b"\0" not in stream.read(HEAD)
     for name in _GUESSES[:1] if foreign else _GUESSES:
-        if options.encoding != name and not _is_bad(bad, name):
+        likely = name != "utf-8" or plain
+        if options.encoding != name and likely and not _is_bad(bad, name):
             return _encoded(file, message, name, line)
     return _encoded(file, message, None, line)
 

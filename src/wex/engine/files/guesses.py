@@ -163,11 +163,9 @@ def _formats(
     alone = not others_fit and not options.timestamp_format
     if alone and _fits(texts, settled, type_).all():
         return tuple(settled), note
-    # Formats that read other rows stay, unless they read days as months.
+    # Formats that read other rows or columns stay, unless they read days as months.
     kept = [
-        each
-        for each in options.formats
-        if _swapped(each) not in settled and (others_fit or _fits(texts, [each], type_).any())
+        each for each in options.formats if each == _swapped(each) or _swapped(each) not in settled
     ]
     return (*kept, *settled), note
 
