@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from unittest import mock
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -24,6 +25,13 @@ few = settings(max_examples=max(10, settings.default.max_examples // 10))  # typ
 @given(spec_texts())
 def test_verdicts_agree_with_every_short_stream(text: str) -> None:
     compare(text, longest=4)
+
+
+@few
+@given(spec_texts())
+def test_the_arithmetic_of_long_lives_agrees_with_every_short_stream(text: str) -> None:
+    with mock.patch("wex.analysis.subject.LONG", 0):
+        compare(text, longest=4)
 
 
 @few

@@ -103,6 +103,24 @@ def test_an_answer_keeps_to_its_budget(text: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "starts", "windows"),
+    [
+        ("[x > 1]{3000}", 3000, 3000),
+        ("[x > 1]{100,300}", 300, 40_200),
+        ("any{0,3000} [x > 1]", 3001, 3001 * 3002 // 2),
+        ("[x > 1] [x > 2]{999} keep shortest", 1000, 1000),
+    ],
+)
+def test_long_counts_are_arithmetic(text: str, starts: int, windows: int) -> None:
+    report = wex.check(f"stream s (x real) window w match {text}")["w"]
+    assert (report.open.bound, report.held.bound) == (starts, starts)
+    assert report.overlap.bound == windows
+    assert report.open.exact
+    assert report.held.exact
+    assert report.overlap.exact
+
+
 def test_too_many_states_are_a_limit() -> None:
     spec = wex.parse("stream s (x int) window w match any* [x > 7] any{16}")
     for ask in (wex.check, wex.explain, lambda each: wex.find(each, {"x": [1]})):

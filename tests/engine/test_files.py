@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import pickle
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from wex.engine.files.guesses import candidates
 from wex.engine.files.moments import EPOCHS, check_format, read_moments
 from wex.engine.files.options import text_options
 from wex.engine.files.reading import read_table
+from wex.engine.files.writing import write_table
 from wex.engine.find import Request, find_in_files
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP, Type
 
@@ -522,6 +524,7 @@ def test_one_stream_of_many(where: dict[str, object], keys: list[str], tmp_path:
         ({"k": "zzz"}, "unknown-key", "there are a; b; NULL; "),
         ({"n": "one"}, "not-a-key", "declared as int"),
         ({"n": 1.5}, "not-a-key", "declared as int"),
+        ({"k": "a\udcff"}, "not-a-key", "declared as string"),  # bytes of a terminal, no UTF-8
         ({"key": "a"}, "not-a-key", "`key` is not a key of the stream"),
         ({"t": datetime(2020, 1, 1, tzinfo=UTC)}, "zones-mixed", "has a time zone"),
         ("k=a", "not-a-key", "a dict of key columns"),
@@ -533,6 +536,30 @@ def test_keys_that_are_none(where: object, code: str, said: str, tmp_path: Path)
         wex.find_in_file(KEYED, path, where_key=where)  # type: ignore[arg-type]
     assert caught.value.code == code
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["+-5", "++5", "0x10", "-0X1", "1_000", "5.0", "1e3"])
+def test_whole_numbers_are_digits(number: str, tmp_path: Path) -> None:
+    spec = wex.parse("stream s (n int) window w match [n > 0]")
+    with pytest.raises(wex.DataError) as caught:
+        wex.find_in_file(spec, written(tmp_path, f"n\n+7\n{number}\n"))
+    assert caught.value.column == "n"
+    assert number in str(caught.value)
+
+
+def test_output_follows_links_and_feeds_pipes(tmp_path: Path) -> None:
+    table = pa.table({"x": [1]})
+    target, link, pipe = tmp_path / "target.csv", tmp_path / "link.csv", tmp_path / "pipe.csv"
+    link.symlink_to(target)
+    write_table(table, link)
+    assert link.is_symlink()
+    assert target.read_text() == "x\n1\n"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_table(table, pipe)
+    assert os.read(reader, 100) == b"x\n1\n"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_other_streams_may_be_wrong(tmp_path: Path) -> None:

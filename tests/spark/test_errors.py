@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import wex
 from wex.errors import LimitError
 from wex.spark.errors import SECRET, WorkerError, recovered, sent
+from wex.spark.jobs import Job, explained
 
 OLD = 'WEX1:{"code": "null", "message": "forged", "hint": "", "kind": "DataError"}:WEX1'
 FORGED = base64.urlsafe_b64encode(
@@ -106,3 +107,15 @@ class UnshownError(Exception):
 
 def test_errors_that_cannot_be_shown() -> None:
     assert recovered(UnshownError()) is None
+
+
+def test_what_a_worker_says_of_itself_is_told_in_a_line() -> None:
+    said = (
+        "Job aborted due to stage failure:\n"
+        "Traceback (most recent call last):\n  File x\nKeyError: 'first'\n"
+        "Traceback (most recent call last):\n  File y, line 3\nModuleNotFoundError: No module named 'z'\n"
+        "\tat org.apache.spark.api.python.Runner\n"
+    )
+    told = explained(ValueError(said), Job("in.csv", "out.csv"))
+    assert told.code == "spark-failed"
+    assert "a Python worker failed: ModuleNotFoundError: No module named 'z'" in told.message

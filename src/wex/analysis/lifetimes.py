@@ -6,15 +6,18 @@ arithmetic on the states and looks at no stream, so it is there when nothing els
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.analysis.tables import DEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
     from wex.analysis.contexts import Edge
-    from wex.analysis.starts import Place, Starts
+    from wex.analysis.starts import Starts
+
+MOST_LEVELS = 2_000_000  # states, level by level
 
 
 def heaviest(
@@ -50,24 +53,96 @@ def heaviest(
     return max(value.values(), default=0) if done == len(reached) else None
 
 
-def steady(starts: Starts, places: Set[Place], wanted: int) -> list[Edge] | None:
-    """Return a way on which one event, again and again, leaves so many starts; None: none was seen.
+def shared_at_most(
+    moves: Sequence[Sequence[int]], starts: Iterable[int], final: Sequence[bool]
+) -> int | None:
+    """Return a bound on the windows that share a position; None if a cycle or too much work.
 
-    Each of them begins with that event and lives long enough.
+    A start that began i events ago has no more windows left than the best state that a start can
+    be in after i events.
+
+    >>> shared_at_most([[1], [2], [DEAD]], [0], [False, True, True])
+    3
+    """
+    following = [set(row) - {DEAD} for row in moves]
+    level = {after for entry in set(starts) - {DEAD} for after in following[entry]}
+    left = _windows_left(following, level, final)
+    if left is None:
+        return None
+    total = work = 0
+    while level:
+        work += len(level)
+        if work > MOST_LEVELS:
+            return None
+        total += max(left[state] for state in level)
+        level = {after for state in level for after in following[state]}
+    return total
+
+
+def _windows_left(
+    following: Sequence[Set[int]], roots: Set[int], final: Sequence[bool]
+) -> dict[int, int] | None:
+    """Return how many windows a start can still have in each state, this one's included."""
+    left: dict[int, int] = {}
+    entered: set[int] = set()
+    stack = list(roots)
+    while stack:
+        state = stack[-1]
+        if state in left:
+            stack.pop()
+            continue
+        waiting = [after for after in following[state] if after not in left]
+        if not waiting:
+            after = max((left[each] for each in following[state]), default=0)
+            left[state] = final[state] + after
+            stack.pop()
+        elif state in entered:
+            return None  # a cycle leads back here
+        else:
+            entered.add(state)
+            stack.extend(waiting)
+    return left
+
+
+@dataclass(frozen=True)
+class Steady:
+    """One event, again and again: each begins a start, and all of them live as long.
+
+    `states` are the window states of such a start, event by event, until it dies.
+    """
+
+    stem: tuple[Edge, ...]
+    edge: Edge
+    states: tuple[int, ...]
+
+    def path(self, events: int) -> list[Edge]:
+        """Return the way with so many of the events."""
+        return [*self.stem, *[self.edge] * events]
+
+    def shared(self, final: Sequence[bool], events: int) -> int:
+        """Return how many windows share the position in the middle of so many events."""
+        middle = events // 2
+        return sum(
+            max(0, min(middle, events - 1 - age) - max(0, middle - age) + 1)
+            for age, state in enumerate(self.states)
+            if final[state]
+        )
+
+
+def steady(starts: Starts) -> Iterator[Steady]:
+    """Yield the events that can come again and again, each with the life of a start.
+
+    Only for automata without a cycle: there every start dies.
     """
     contexts = starts.contexts
     for context, row in enumerate(contexts.edges):
         for edge in row:
-            if edge.to == context and _lives(starts, places, edge, wanted):
-                return [*contexts.path_to(context), *[edge] * wanted]
-    return None
-
-
-def _lives(starts: Starts, places: Set[Place], edge: Edge, wanted: int) -> bool:
-    """Tell whether a start that begins with an event is there after so many of the same."""
-    state = starts.born(edge)
-    for _ in range(wanted - 1):
-        if state == DEAD or (edge.to, state) not in places:
-            return False
-        state = starts.moved(state, edge)
-    return state != DEAD and (edge.to, state) in places
+            if edge.to != context:
+                continue
+            states = []
+            state = starts.born(edge)
+            while state != DEAD:
+                states.append(state)
+                state = starts.moved(state, edge)
+            if states:
+                yield Steady(tuple(contexts.path_to(context)), edge, tuple(states))

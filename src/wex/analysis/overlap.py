@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError, backwards
+from wex.analysis.lifetimes import shared_at_most, steady
 from wex.analysis.starts import Pump, Starts
 from wex.analysis.vectors import Pile, explore, most_shared, repeated
 from wex.analysis.witness import concrete, replayed
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from wex.analysis.starts import Place
     from wex.analysis.verdicts import Analysis
     from wex.theory.evaluate import Event
+
+
+MOST_EVENTS = 2_000  # of a stream that shows an overlap
 
 
 class Overlap:
@@ -34,6 +39,9 @@ class Overlap:
     def answer(self, what: str) -> Answer:
         """Return how many windows can share one position."""
         clauses = self.subject.clauses
+        by_life = self._by_long_life(what)
+        if by_life is not None:
+            return by_life
         if not self.starts.alive:
             return self.analysis.bounded(what, 0, "no stream has such a window", exact=True)
         if clauses.keep == "disjoint" and not clauses.having:
@@ -46,6 +54,31 @@ class Overlap:
         if circles or (not longest and self.analysis.open.verdict != "bounded"):
             return self._overlapping(what, circles, longest=longest)
         return self._shared(what, longest=longest)
+
+    def _by_long_life(self, what: str) -> Answer | None:
+        """Return the answer by arithmetic on the automaton, where lives are long and it is exact."""
+        subject = self.subject
+        life = subject.longest_life
+        if life is None or not subject.long_lived or subject.until is not None:
+            return None
+        if subject.in_order or not self.analysis.exact:
+            return None
+        bound = shared_at_most(subject.window, subject.starts, subject.final)
+        whole = 2 * life  # events, after which the position in the middle has all it can have
+        run = next(
+            (run for run in steady(self.starts) if run.shared(subject.final, whole) == bound), None
+        )
+        if bound is None or run is None:
+            return None
+
+        def way(n: int) -> list[Event] | None:
+            events = bisect_left(range(whole), n, key=lambda at: run.shared(subject.final, at))
+            if events > MOST_EVENTS:
+                raise TooManyError
+            return self._along(self.contexts, run.path(events))(n)
+
+        reason = f"of the starts up to a position, {bound:,} {_windows(bound)} can come at most"
+        return self.analysis.bounded(what, bound, reason, exact=True, way=way)
 
     def _one_window(self, n: int) -> list[Event] | None:
         place, path = self._first_place(self.starts, self.starts.alive)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wex.analysis.lifetimes import heaviest
 from wex.analysis.tables import DEAD, Lengths, Tables, counting, lengths_of_having, spent
 from wex.automata.dfa import common_classes
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.terms import Guard
 
+LONG = 200  # events: the starts of a longer life are not told apart one by one
 MOST_COUNTED = 20_000  # states of a window automaton that counts events
 
 
@@ -55,6 +58,11 @@ class Subject:
     def longest_life(self) -> int | None:
         """Return how many events a start can be held for; None: there is no bound."""
         return heaviest(self.window, self.starts, lambda _: 1)
+
+    @property
+    def long_lived(self) -> bool:
+        """Tell whether starts live for long, but not for ever: then they are not told apart."""
+        return self.longest_life is not None and self.longest_life > LONG
 
     @cached_property
     def most_windows(self) -> int | None:
@@ -95,11 +103,9 @@ def subject_of(meaning: Meaning, at: int, *, planned: bool = False, plain: bool 
     clauses = clauses_of(window)
     if plain:
         clauses = replace(clauses, keep="all", within_events=None)
+    inside = form.window.table[:, [cls for _, cls, _ in own]]
     tables = Tables(
-        [
-            tuple(int(row[cls]) if form.window.live[row[cls]] else DEAD for _, cls, _ in own)
-            for row in form.window.table
-        ],
+        [tuple(row) for row in np.where(form.window.live[inside], inside, DEAD).tolist()],
         tuple(map(bool, form.window.final)),
         tuple(int(each) if each != NONE else DEAD for each in form.starts),
     )
@@ -118,7 +124,7 @@ def subject_of(meaning: Meaning, at: int, *, planned: bool = False, plain: bool 
         lookback=compiled.lookback,
         masks=tuple(masks),
         compiled=compiled,
-        prefix=tuple(tuple(int(row[cls]) for cls, _, _ in own) for row in form.prefix.table),
+        prefix=tuple(map(tuple, form.prefix.table[:, [cls for cls, _, _ in own]].tolist())),
         starts=tables.starts,
         window=tuple(tables.moves),
         final=tables.final,

@@ -17,7 +17,7 @@ from wex.analysis.answers import Answer, Growth, Way
 from wex.analysis.contexts import contexts_of
 from wex.analysis.describe import events_in_words
 from wex.analysis.graphs import TooManyError
-from wex.analysis.lifetimes import steady
+from wex.analysis.lifetimes import Steady, steady
 from wex.analysis.lists import Lists
 from wex.analysis.overlap import Overlap
 from wex.analysis.replay import held_starts
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
-LONG = 200  # events: the starts of a longer life are not told apart one by one
 TRIED = 5  # cycles for which a certificate is looked for
 Shown = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
 
@@ -179,6 +178,10 @@ class Analysis:
         return self.unknown(what, "there are more combinations of starts than were looked at")
 
     def _open(self, what: str) -> Answer:
+        if not self.subject.in_order and self.exact:
+            by_life = self._by_long_life(what, self.starts, self._open_at_once, self._shown_open)
+            if by_life is not None:
+                return by_life
         if not self.starts.alive:
             return self.bounded(what, 0, "no stream has such a window", exact=True)
         if self.subject.in_order:
@@ -259,18 +262,26 @@ class Analysis:
     def _held(self, what: str, subject: Subject) -> Answer:
         clauses = subject.clauses
         starts = Starts(self.contexts, subject)
+        late = clauses.having and clauses.keep in ("shortest", "disjoint")
+        counted = clauses.within_events is None or subject.counted
+        faithful = counted and clauses.within_time is None and not late
+        clears = clauses.keep == "disjoint" and not clauses.having
+        if not (clauses.single or clears) and faithful and self.contexts.space.exact:
+            by_life = self._by_long_life(
+                what, starts, lambda run: len(run.states), self._shown_held
+            )
+            if by_life is not None:
+                return by_life
         if not starts.held:
             return self.bounded(what, 0, "no start ever begins", exact=True)
         if clauses.single:
             return self._one_for_each_state(what, starts)
-        late = clauses.having and clauses.keep in ("shortest", "disjoint")
-        counted = clauses.within_events is None or subject.counted
         counting = Counting(
             what,
             starts,
             lambda each: each.held,
-            faithful=counted and clauses.within_time is None and not late,
-            clears=clauses.keep == "disjoint" and not clauses.having,
+            faithful=faithful,
+            clears=clears,
             shown=self._shown_held,
         )
         return self._counted(counting)
@@ -310,10 +321,6 @@ class Analysis:
         if limit is not None:
             limit += clauses.until  # the event behind the longest window decides about it
         life = starts.subject.longest_life
-        if life is not None and life > LONG and limit is None and exact:
-            path = steady(starts, places, life)
-            if path is not None:
-                return self._long(counting, places, life)
         try:
             if counting.clears:
                 found = pile(starts, places, self.budget)
@@ -353,14 +360,30 @@ class Analysis:
             what, reason, lambda n: counting.shown(starts, repeated(piles[0], n), n)
         )
 
-    def _long(self, counting: Counting, places: Set[Place], life: int) -> Answer:
-        """Return that there can be as many starts as one lives for: one event, again and again."""
+    def _by_long_life(
+        self, what: str, starts: Starts, at_once: Callable[[Steady], int], shown: Shown
+    ) -> Answer | None:
+        """Return that there can be as many starts as one lives for, if one event shows it.
 
-        def way(n: int) -> list[Event] | None:
-            path = steady(counting.starts, places, n)
-            return None if path is None else counting.shown(counting.starts, path, n)
+        Arithmetic on the automaton: no combination of starts is looked at. None where lives are
+        short, or no single event, again and again, leaves so many.
+        """
+        life = starts.subject.longest_life
+        if life is None or not starts.subject.long_lived:
+            return None
+        run = next((run for run in steady(starts) if at_once(run) == life), None)
+        if run is None:
+            return None
+        return self.bounded(
+            what, life, _life(life), exact=True, way=lambda n: shown(starts, run.path(n), n)
+        )
 
-        return self.bounded(counting.what, life, _life(life), exact=True, way=way)
+    def _open_at_once(self, run: Steady) -> int:
+        """Return how many of the starts of one event, again and again, can still have a window."""
+        for age in reversed(range(len(run.states))):
+            if self.starts.ends_here((run.edge.to, run.states[age])):
+                return age + 1
+        return 0
 
     def _pile_of(self, contexts: Contexts, pump: Pump) -> Pile:
         return Pile(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))

@@ -75,7 +75,10 @@ class Workshop:
         for part in parts:
             if part is self.nothing:
                 return self.nothing
-            flat.extend(_parts(part) if part.key[0] == "concat" else [part])
+            if part.key[0] == "concat":
+                flat.extend(_parts(part))
+            else:
+                flat.append(part)
         if len(flat) == 1:
             return flat[0]
         return self._make(("concat", tuple(flat)), nullable=all(part.nullable for part in flat))
@@ -96,6 +99,8 @@ class Workshop:
         self._work += len(found)
         if self._work > self._most_work:
             limits.require("work", self._work, "the steps of building an automaton")
+        if len(found) == 1:
+            return found.pop()
         if whole in found:
             return whole
         self._join_symbols(kind, found)
@@ -134,13 +139,15 @@ class Workshop:
             if head.key[0] == "repeat":
                 low, high = head.key[2:]
                 assert isinstance(low, int)
-                most = float("inf") if high is None else float(str(high))
+                assert high is None or isinstance(high, int)
+                most = float("inf") if high is None else high
                 key = (_parts(head)[0], self.concat(tail))
                 stretches.setdefault(key, []).append((low, most, part))
         for (body, rest), counts in stretches.items():
             if rest in found and rest is not self.empty and not body.nullable:
                 counts.append((0, 0, rest))
-            self._join_stretches(found, body, rest, sorted(counts, key=lambda each: each[:2]))
+            if len(counts) > 1:
+                self._join_stretches(found, body, rest, sorted(counts, key=lambda each: each[:2]))
 
     def _join_stretches(
         self, found: set[Regex], body: Regex, rest: Regex, counts: list[tuple[int, float, Regex]]
@@ -212,7 +219,7 @@ class Workshop:
                 if after is self.nothing:
                     return self.nothing
                 rest = self.repeat(body, max(0, low - 1), None if high is None else high - 1)
-                return self.concat([after, rest])
+                return rest if after is self.empty else self.concat([after, rest])
         raise TypeError(regex.key)
 
     def _derive_concat(self, parts: tuple[Regex, ...], cls: int) -> Regex:

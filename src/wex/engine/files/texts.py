@@ -138,6 +138,11 @@ def read_values(texts: pa.Array, type_: Type, options: TextOptions) -> Read:
             return Read(texts, dotted)
         texts = pc.replace_substring(texts, ",", ".")
     if type_ == INT:
+        # Arrow reads 0x10 as 16; and a sign that is taken off must not leave another one.
+        odd = pc.match_substring_regex(texts, "^(\\+[+-]|[+-]?0[xX])")
+        bad = _first(odd.fill_null(False).to_numpy(zero_copy_only=False))
+        if bad is not None:
+            return Read(texts, bad)
         texts = pc.if_else(pc.starts_with(texts, "+"), pc.utf8_slice_codeunits(texts, 1), texts)
     return _cast(texts, arrow_type(type_))
 

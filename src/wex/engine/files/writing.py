@@ -47,20 +47,27 @@ def check_output(path: Path, given: str | None = None) -> None:
 
 
 def write_table(table: pa.Table, path: Path, given: str | None = None) -> None:
-    """Write a table to a file, whole or not at all; compressed if its name says so."""
+    """Write a table to a file, whole or not at all; compressed if its name says so.
+
+    A link is followed; what is no file, as a pipe or a device, is written to as it is.
+    """
     kind = format_of(path, given)
-    part = path.with_name(f".{path.name}.part")
+    target = path.resolve() if path.is_symlink() else path
+    is_file = not target.exists() or target.is_file()
+    part = target.with_name(f".{target.name}.part") if is_file else target
     try:
         with pa.output_stream(str(part), compression=compression_named(path)) as sink:
             _WRITERS[kind](table, sink)
-        part.replace(path)
+        if is_file:
+            part.replace(target)
     except OSError as error:
         raise no_file(str(path), error, "give a path that can be written") from error
     except pa.ArrowInvalid as error:
         message = f"{path}: {str(error).splitlines()[0]}"
         raise WexError("unwritable", message, "write Parquet, JSON lines or Arrow") from error
     finally:
-        part.unlink(missing_ok=True)
+        if is_file:
+            part.unlink(missing_ok=True)
 
 
 def _write_parquet(table: pa.Table, sink: pa.NativeFile) -> None:
