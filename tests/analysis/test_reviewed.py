@@ -95,3 +95,11 @@ def test_times_that_do_not_fit_into_a_calendar() -> None:
 def test_formulas_are_compared() -> None:
     one = wex.parse("stream s (x real) window w where begin = end")
     assert wex.equivalent(one, wex.parse("stream s (x real) window w match any")).holds is True
+
+
+def test_a_promise_that_no_stream_keeps_is_broken_by_the_first_event() -> None:
+    text = "stream s (x enum('a', 'b')) assume [x = x[-1]] & [x = 'a'] any window w match [x = 'a']"
+    assert wex.check(text)["w"].open.bound == 0
+    with pytest.raises(wex.DataError) as caught:
+        wex.find(text, {"x": ["a"]})
+    assert (caught.value.code, caught.value.position) == ("assumption", 0)

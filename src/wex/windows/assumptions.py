@@ -25,6 +25,7 @@ State = tuple[int, tuple[int, ...]]  # the phase, and the state of each assumpti
 class Promise:
     """What is checked of every stream: `table[state][letter]`, the letters those of the phase.
 
+    Checking begins at position `first`: that of the first gram, or 0 if no stream conforms at all.
     `phases[p]` are the letters at position p, the last ones from there on; a phase in which no
     assumption reads yet has one letter and nothing to check.
     """
@@ -77,12 +78,13 @@ def compile_promise(
     start: State = (0, (0,) * len(automata))
     states, table = crawl([start], successors)
     final = [all(dfa.final[s] for dfa, s in zip(automata, each, strict=True)) for _, each in states]
+    live = coreachable(table, final)
     return Promise(
         tuple(assume for assume, _ in checked),
-        min(lookbacks),
+        min(lookbacks) if live[0] else 0,
         tuple(phases),
         tuple(map(tuple, table)),
-        tuple(coreachable(table, final)),
+        tuple(live),
     )
 
 
