@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import wex
 from benchmarks.measure import Row, ratio
 from wex import examples
+from wex.compile.assumptions import assumption_automaton
+from wex.compile.window import compile_window
 from wex.spec import meaning
-from wex.windows.assumptions import compile_promise
-from wex.windows.compile import compile_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,4 +46,4 @@ def _compile(text: str) -> None:
     found = meaning(wex.parse(text))
     for at in range(len(found.expanded.windows)):
         compile_window(found, at)
-    compile_promise(found)
+    assumption_automaton(found)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import time
 
-from tests.windows.mona import HERE, MISSING, Oracle, program
+from tests.compile.mona import HERE, MISSING, Oracle, program
 
 import wex
+from wex.compile.guards import predicates
+from wex.compile.logic import logic_of
+from wex.compile.window import compile_window
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
-from wex.windows.compile import compile_window
-from wex.windows.guards import predicates
-from wex.windows.logic import logic_of
 
 STREAM = "stream s (a bool, b bool, c bool)"
 ROUNDS = 5

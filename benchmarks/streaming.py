@@ -17,8 +17,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from benchmarks.measure import Row, seconds
 from benchmarks.spark import SPEC
 from wex.spark import windows
-from wex.spark.endless import counts_in
 from wex.spark.session import new_session
+from wex.spark.streaming_job import counts_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,15 +13,15 @@ import pytest
 
 import wex
 from wex.automata.dfa import DFA
+from wex.compile import ksla
+from wex.compile.ksla import KSLA
+from wex.compile.window import CompiledWindow, compile_window
 from wex.spec import meaning, tree
 from wex.spec.types import INT, REAL, Type
 from wex.theory.evaluate import Event, Gram, holds
 from wex.theory.solver import model
 from wex.theory.terms import And, Comparison, Constant, Field, Guard
 from wex.theory.translate import guard_of
-from wex.windows import ksla
-from wex.windows.compile import CompiledWindow, compile_window
-from wex.windows.ksla import KSLA
 
 Pair = tuple[int, int]
 Windows = set[Pair]

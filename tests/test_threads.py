@@ -16,8 +16,8 @@ import pytest
 
 import wex
 from wex import limits
-from wex.cached import cached_property
-from wex.engine import running
+from wex.engine import engine as running
+from wex.threads import cached_property
 
 
 def in_a_process(*arguments: str) -> str:

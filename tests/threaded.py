@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import wex
-from wex.engine import running
+from wex.engine import engine as running
 
 STREAM = "stream s (x int, y real, ok bool, c enum('a', 'b'))"
 REGEXES = (

@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import wex.forking  # noqa: F401  (a fork waits for what is imported below)
+import wex.threads  # noqa: F401  (a fork waits for what is imported below)
 
 __version__ = "0.1.0"
 
@@ -46,24 +46,17 @@ __all__ = [
 
 if TYPE_CHECKING:
     from wex import build, limits
+    from wex.analysis.boundedness_guard import find, find_in_file
     from wex.analysis.check import check
     from wex.analysis.compare import equivalent, includes, is_empty
     from wex.analysis.explain import explain
-    from wex.analysis.warned import find, find_in_file
+    from wex.compile.to_formula import to_formula
+    from wex.compile.to_regex import to_regex
     from wex.engine.processor import Processor
-    from wex.errors import (
-        DataError,
-        LimitError,
-        SpecError,
-        StateError,
-        UnboundedError,
-        WexError,
-    )
+    from wex.errors import DataError, LimitError, SpecError, StateError, UnboundedError, WexError
     from wex.spec import load, parse
-    from wex.spec.own import aggregate
+    from wex.spec.aggregates import aggregate
     from wex.spec.tree import Spec
-    from wex.windows.to_formula import to_formula
-    from wex.windows.to_regex import to_regex
 
 # Where each public name lives. They are imported when first used, so that `import wex` is light.
 _HOMES = {
@@ -75,20 +68,20 @@ _HOMES = {
     "StateError": "wex.errors",
     "UnboundedError": "wex.errors",
     "WexError": "wex.errors",
-    "aggregate": "wex.spec.own",
+    "aggregate": "wex.spec.aggregates",
     "build": "wex",
     "check": "wex.analysis.check",
     "equivalent": "wex.analysis.compare",
     "explain": "wex.analysis.explain",
     "includes": "wex.analysis.compare",
     "is_empty": "wex.analysis.compare",
-    "find": "wex.analysis.warned",
-    "find_in_file": "wex.analysis.warned",
+    "find": "wex.analysis.boundedness_guard",
+    "find_in_file": "wex.analysis.boundedness_guard",
     "limits": "wex",
     "load": "wex.spec",
     "parse": "wex.spec",
-    "to_formula": "wex.windows.to_formula",
-    "to_regex": "wex.windows.to_regex",
+    "to_formula": "wex.compile.to_formula",
+    "to_regex": "wex.compile.to_regex",
 }
 
 

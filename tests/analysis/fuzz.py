@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import wex
 from tests.analysis.small import alphabet, spec_texts, tried
-from wex.analysis.space import Budget
+from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
 from wex.spec import meaning as meaning_of
 

@@ -7,12 +7,12 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from wex.analysis.question import promise_of
-from wex.analysis.replay import held_starts
-from wex.engine.reference.promise import check_promise
-from wex.engine.reference.streams import Stream
-from wex.engine.reference.windows import Definition
+from wex.analysis.regions.query import assumptions_of
+from wex.analysis.witness import held_starts
 from wex.errors import DataError
+from wex.reference.assumptions import check_assumptions
+from wex.reference.streams import Stream
+from wex.reference.windows import Definition
 from wex.spec import Meaning
 from wex.theory.evaluate import Event
 
@@ -114,13 +114,13 @@ class Tried:
 
 def conforming(meaning: Meaning, longest: int) -> list[tuple[int, ...]]:
     """Return every stream up to a length that conforms, as numbers of events."""
-    events, promise = alphabet(meaning), promise_of(meaning)
+    events, promise = alphabet(meaning), assumptions_of(meaning)
     found = []
     for length in range(longest + 1):
         for word in product(range(len(events)), repeat=length):
             try:
                 if promise is not None:
-                    check_promise(promise, Stream((), [events[at] for at in word], []))
+                    check_assumptions(promise, Stream((), [events[at] for at in word], []))
             except DataError:
                 continue
             found.append(word)

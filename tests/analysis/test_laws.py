@@ -12,9 +12,9 @@ from hypothesis import given, settings
 import wex
 from tests.analysis.fuzz import compare
 from tests.analysis.small import alphabet, spec_texts, tried
-from wex.analysis.question import promise_of
-from wex.engine.reference.promise import check_promise
-from wex.engine.reference.streams import Stream
+from wex.analysis.regions.query import assumptions_of
+from wex.reference.assumptions import check_assumptions
+from wex.reference.streams import Stream
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 
@@ -30,7 +30,7 @@ def test_verdicts_agree_with_every_short_stream(text: str) -> None:
 @few
 @given(spec_texts())
 def test_the_arithmetic_of_long_lives_agrees_with_every_short_stream(text: str) -> None:
-    with mock.patch("wex.analysis.subject.LONG", 0):
+    with mock.patch("wex.analysis.window_tables.LONG", 0):
         compare(text, longest=4)
 
 
@@ -87,13 +87,13 @@ def test_the_engine_never_holds_more(text: str) -> None:
 def _long_stream(meaning: wex.spec.Meaning) -> list[dict[str, object]]:
     """Return a stream that conforms, as long as one goes."""
     choose = random.Random(len(str(meaning.spec)))
-    events, promise = alphabet(meaning), promise_of(meaning)
+    events, promise = alphabet(meaning), assumptions_of(meaning)
     found: list[dict[str, object]] = []
     for _ in range(120):
         for event in choose.sample(events, len(events)):
             try:
                 if promise is not None:
-                    check_promise(promise, Stream((), [*found, event], []))  # type: ignore[list-item]
+                    check_assumptions(promise, Stream((), [*found, event], []))  # type: ignore[list-item]
             except wex.DataError:
                 continue
             found.append(dict(event))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import wex
-from wex.analysis.space import Budget
+from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
 from wex.spec import meaning as meaning_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wex
-from wex.analysis import warned
+from wex.analysis import boundedness_guard as warned
 
 UNBOUNDED = "stream s (x int) window w match [x > 0]* [x < 0]"
 LOGGER = logging.getLogger("wex")

@@ -18,7 +18,7 @@ from wex.automata.dfa import DFA
 from wex.automata.eliminate import expression_of
 from wex.automata.expressions import Concat, Epsilon, Expression, Repeat, Symbol, Union
 from wex.automata.minimise import minimise
-from wex.automata.regex import Regex, Workshop
+from wex.automata.regex import Regex, RegexFactory
 
 SHORT = [word for size in range(5) for word in product(range(letters.LETTERS), repeat=size)]
 
@@ -114,7 +114,7 @@ def test_there_and_back_again_keeps_the_language(plain: Plain) -> None:
     assert same(automaton, nfa.determinise(nfa.nfa_from(automaton)))
 
 
-def derivable(node: Expression, shop: Workshop) -> Regex:
+def derivable(node: Expression, shop: RegexFactory) -> Regex:
     match node:
         case Epsilon():
             return shop.empty
@@ -157,7 +157,7 @@ def test_live_states_are_those_that_can_still_accept(plain: Plain) -> None:
 
 
 def test_a_hundred_thousand_events_compile() -> None:
-    shop = Workshop(1, [1])
+    shop = RegexFactory(1, [1])
     automaton = shop.automaton(shop.repeat(shop.symbol(1), 100_000, 100_000))
     assert automaton.states == 100_002
     assert automaton.accepts([0] * 100_000)
@@ -165,7 +165,7 @@ def test_a_hundred_thousand_events_compile() -> None:
 
 
 def test_an_automaton_that_explodes_is_a_limit_error() -> None:
-    shop = Workshop(2, [1, 3])
+    shop = RegexFactory(2, [1, 3])
     regex = shop.concat([shop.everything, shop.symbol(1), shop.repeat(shop.symbol(3), 20, 20)])
     with wex.limits.raised(states=1_000), pytest.raises(wex.LimitError) as caught:
         shop.automaton(regex)
@@ -186,15 +186,15 @@ def test_values_cannot_be_changed() -> None:
 def test_counts_that_touch_are_joined(
     parts: list[tuple[int, int, int | None]], states: int
 ) -> None:
-    shop = Workshop(3, [1, 2, 3, 7])
+    shop = RegexFactory(3, [1, 2, 3, 7])
     made = [shop.repeat(shop.symbol(letters_), low, high) for letters_, low, high in parts]
     assert shop.automaton(shop.concat(made)).states == states
 
 
 def test_work_without_end_is_a_limit_error() -> None:
-    shop = Workshop(2, [1, 3])
+    shop = RegexFactory(2, [1, 3])
     with wex.limits.raised(work=20_000):
-        shop = Workshop(2, [1, 3])
+        shop = RegexFactory(2, [1, 3])
         one, two = shop.symbol(1), shop.repeat(shop.symbol(1), 2, 2)
         with pytest.raises(wex.LimitError) as caught:
             shop.automaton(shop.repeat(shop.union([one, two]), 5_000, 5_000))

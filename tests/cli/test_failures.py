@@ -19,15 +19,15 @@ from tests.cli.test_check import run
 from tests.cli.test_endless import SMALL, TREND, WEX, written
 from wex import examples
 from wex.examples import market
-from wex.spark.failures import failure
-from wex.spark.jobs import Job
+from wex.spark.batch_job import Job
+from wex.spark.errors import failure
 
 KILLED = """
 import os, signal, sys
 
 class Killer:
     def find_spec(self, name, path=None, target=None):
-        if name == "wex.spark.working":
+        if name == "wex.spark.worker":
             os.kill(os.getpid(), signal.SIGKILL)
 
 if "pyspark.daemon" in sys.orig_argv:

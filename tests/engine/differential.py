@@ -20,12 +20,12 @@ import wex
 from tests.engine.compare import assert_same
 from tests.engine.test_engine import in_stream_order, pair_specs
 from tests.strategies import streams
-from wex.engine.arriving import Arriving
-from wex.engine.reference.find import find_by_definition
-from wex.engine.running import Engine, engine_of
+from wex.compile.planning import plan_of
+from wex.engine.engine import Engine, engine_of
+from wex.engine.input.prepare import Arriving
+from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.theory.evaluate import Event
-from wex.windows.planning import plan_of
 
 STREAMS = 8  # for each spec: compiling it takes longest
 some = st.lists(streams.events, max_size=12) | st.lists(streams.gappy_events, max_size=12)

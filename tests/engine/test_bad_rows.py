@@ -17,12 +17,12 @@ import wex
 from tests.engine.compare import assert_same
 from tests.engine.test_engine import in_stream_order, pair_specs
 from tests.strategies import streams
-from wex.engine.arriving import Arriving
-from wex.engine.bad_rows import CORRUPT, BadRows, Sieve
-from wex.engine.bucket import Bucket, Rules
-from wex.engine.reference.find import find_by_definition
-from wex.engine.running import engine_of
-from wex.engine.sweep import Sweep
+from wex.engine.engine import engine_of
+from wex.engine.input.bad_rows import CORRUPT, BadRows, Sieve
+from wex.engine.input.prepare import Arriving
+from wex.engine.sorted_scan import SortedScan
+from wex.engine.streaming.bucket import Bucket, Rules
+from wex.reference.find import find_by_definition
 from wex.spark.dead_letters import DeadLetters
 from wex.theory.evaluate import Event
 
@@ -81,7 +81,7 @@ def test_a_sweep_finds_what_there_is_without_them(
     except wex.DataError:  # a fault of a measure, which has no row to blame
         return
     engine = engine_of(spec)
-    sieve, sweep = Sieve(engine, "divert"), Sweep(engine)
+    sieve, sweep = Sieve(engine, "divert"), SortedScan(engine)
     table = sieve.alone(streams.table(events))
     ordered = Arriving(engine, table).table if table.num_rows else table
     parts = [wex.find(spec, streams.table([]))]

@@ -14,8 +14,8 @@ import wex
 from tests.engine.compare import assert_same
 from tests.engine.test_engine import in_stream_order, pair_specs, some_events
 from tests.strategies import streams
-from wex.engine.bucket import Bucket, Rules
-from wex.engine.running import engine_of
+from wex.engine.engine import engine_of
+from wex.engine.streaming.bucket import Bucket, Rules
 from wex.theory.evaluate import Event
 
 SPEC = wex.parse("""

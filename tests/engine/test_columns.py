@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from wex.engine.bucket import Bucket, Rules
-from wex.engine.running import engine_of
-from wex.engine.sweep import Sweep
+from wex.engine.engine import engine_of
+from wex.engine.sorted_scan import SortedScan
+from wex.engine.streaming.bucket import Bucket, Rules
 
 SPEC = wex.parse("""
   stream s (t int, at timestamp, seen timestamp, v other, x int, name string, ok bool, d date, e enum('a', 'b'), y real)
@@ -146,7 +146,7 @@ def test_buckets_and_sweeps_take_types_later() -> None:
     for piece in pieces:
         unordered.run(piece)
         unordered = Bucket.of(engine, Rules(), unordered.saved())
-    sweep = Sweep(engine)
+    sweep = SortedScan(engine)
     for piece in pieces:
         sweep.feed(piece)
     last = sweep.close()

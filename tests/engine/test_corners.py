@@ -18,7 +18,7 @@ import wex
 from tests.engine.compare import assert_same
 from wex.engine.files import reading
 from wex.engine.find import Request, find_in_files
-from wex.engine.reference.find import find_by_definition
+from wex.reference.find import find_by_definition
 from wex.spec import tree
 
 

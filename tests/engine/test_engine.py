@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.compare import assert_same, with_scales
 from tests.strategies import specs, streams
-from wex.engine.arriving import Arriving
-from wex.engine.reference.find import find_by_definition
-from wex.engine.running import Engine, engine_of
+from wex.compile.planning import plan_of as planned
+from wex.engine.engine import Engine, engine_of
+from wex.engine.input.prepare import Arriving
+from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.theory.evaluate import Event
-from wex.windows.planning import plan_of as planned
 
 pair_specs = specs.specs(formulas_too=False, most=3).map(with_scales)
 some_events = st.lists(streams.events, max_size=10) | st.lists(streams.gappy_events, max_size=10)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from wex.engine.reference.find import find_by_definition
+from wex.reference.find import find_by_definition
 
 SPEC = wex.parse("""
   stream s (k string, side enum('a', 'b'), x real, n int, m real) partition by k

@@ -18,7 +18,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import wex
-from wex.engine.chosen import keys_in_words
 from wex.engine.files import reading
 from wex.engine.files.guesses import candidates
 from wex.engine.files.moments import EPOCHS, check_format, read_moments
@@ -26,6 +25,7 @@ from wex.engine.files.options import text_options
 from wex.engine.files.reading import read_table
 from wex.engine.files.writing import write_table
 from wex.engine.find import Request, find_in_files
+from wex.engine.input.key_filter import keys_in_words
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP, Type
 
 TRADES = wex.parse("""

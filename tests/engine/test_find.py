@@ -14,7 +14,7 @@ import pytest
 
 import wex
 from wex import build as w
-from wex.engine.reference.find import find_by_definition
+from wex.reference.find import find_by_definition
 
 T0 = datetime(2026, 1, 31, 10)
 TRADES = """stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pyarrow import compute as pc
 
 import wex
-from wex.engine.columns import arrow_type
 from wex.engine.files import json_files, reading
 from wex.engine.files.reading import read_table
 from wex.engine.files.writing import csv_lines, json_lines, shown_rows, write_table
+from wex.engine.input.columns import arrow_type
 from wex.spec.types import BOOL, DATE, INT, REAL, STRING, TIMESTAMP
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

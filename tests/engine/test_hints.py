@@ -9,9 +9,9 @@ import pytest
 
 import wex
 from tests.engine.test_bucket import SPEC, table
-from wex.engine.bucket import Bucket, Rules
-from wex.engine.reference.find import find_by_definition
-from wex.engine.running import engine_of
+from wex.engine.engine import engine_of
+from wex.engine.streaming.bucket import Bucket, Rules
+from wex.reference.find import find_by_definition
 
 INF, NAN = float("inf"), float("nan")
 TWO = "stream s (x real, n int) window w match any{2} measure "

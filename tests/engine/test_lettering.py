@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.test_truths import batch_of
 from tests.strategies import specs, streams
-from wex.engine.joint import CODED
-from wex.engine.letters import Lettering
-from wex.engine.reference.streams import Stream
-from wex.engine.reference.windows import Grams
+from wex.compile.plan import PlannedLetters
+from wex.compile.planning import plan_of
+from wex.engine.eval.letters import Lettering
+from wex.engine.machines.tables import CODED
+from wex.reference.streams import Stream
+from wex.reference.windows import Grams
 from wex.spec import tree
 from wex.spec.types import INT
 from wex.theory.evaluate import Event
 from wex.theory.terms import Guard
-from wex.windows.plan import PlannedLetters
-from wex.windows.planning import plan_of
 
 
 @given(

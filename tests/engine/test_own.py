@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from wex.engine.reference.find import find_by_definition
+from wex.reference.find import find_by_definition
 
 
 @wex.aggregate("spelled")

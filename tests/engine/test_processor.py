@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from wex.engine.memory import Memory
-from wex.engine.running import engine_of
+from wex.engine.engine import engine_of
+from wex.engine.state.store import StateStore
 
 SPEC = wex.parse("""
 stream s (k string, t int, x real) partition by k order by t
@@ -184,7 +184,7 @@ def test_dead_panes_are_merged_away() -> None:
 @given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True), max_size=25))
 def test_memory_gives_back_what_was_stored_last(batches: list[list[int]]) -> None:
     engine = engine_of(wex.parse("stream s (k int) partition by k window w match any"))
-    memory, expected = Memory(("k",)), dict[int, int]()
+    memory, expected = StateStore(("k",)), dict[int, int]()
     for stamp, batch in enumerate(batches):
         keys = pa.table({"k": sorted(batch)})
         found = memory.recall(keys, engine.fresh)
@@ -221,7 +221,7 @@ def test_a_bounded_spec_takes_bounded_memory() -> None:
 def test_running_a_plan_loads_neither_solver_nor_grammar() -> None:
     code = """
 import sys
-import wex.windows.plan, wex.engine.running, wex.engine.arriving
+import wex.compile.plan, wex.engine.engine, wex.engine.input.prepare
 loaded = [each for each in ("z3", "lark") if each in sys.modules]
 assert not loaded, loaded
 """

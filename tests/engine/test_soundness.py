@@ -15,17 +15,16 @@ import pytest
 import wex
 from tests.engine.test_bucket import SPEC as BUCKET_SPEC
 from tests.engine.test_bucket import microseconds, table
-from wex.engine import bucket as buckets
-from wex.engine.bucket import Bucket, Rules, made_by
-from wex.engine.ipc import to_ipc
+from wex.compile import plan as plans
+from wex.compile.plan import Plan
+from wex.compile.planning import plan_of
+from wex.engine.engine import Engine, engine_of
 from wex.engine.processor import Processor
-from wex.engine.running import Engine, engine_of
-from wex.engine.soundness import read_state
-from wex.engine.state import FRAME, State, to_bytes
+from wex.engine.state.state import FRAME, State, to_bytes, to_ipc
+from wex.engine.state.state_check import read_state
+from wex.engine.streaming import bucket as buckets
+from wex.engine.streaming.bucket import Bucket, Rules, made_by
 from wex.framing import CHECKSUM, VERSION_BYTES, Frame
-from wex.windows import plan as plans
-from wex.windows.plan import Plan
-from wex.windows.planning import plan_of
 
 SPEC = wex.parse("""
   stream s (k string, x int, y real) partition by k
@@ -397,6 +396,6 @@ def test_a_plan_that_is_nested_without_end() -> None:
 
 
 def test_a_plan_that_unpacks_to_more_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wex.windows.codec.MOST_BYTES", 1000)
+    monkeypatch.setattr("wex.compile.codec.MOST_BYTES", 1000)
     with pytest.raises(wex.StateError, match="does not end well"):
         Plan.from_bytes(plans.FRAME.closed(zlib.compress(b" " * 10_000)))

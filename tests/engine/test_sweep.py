@@ -11,9 +11,9 @@ import wex
 from tests.engine.compare import assert_same
 from tests.engine.test_engine import pair_specs, some_events
 from tests.strategies import streams
-from wex.engine.arriving import Arriving
-from wex.engine.running import engine_of
-from wex.engine.sweep import Sweep
+from wex.engine.engine import engine_of
+from wex.engine.input.prepare import Arriving
+from wex.engine.sorted_scan import SortedScan
 from wex.spec import tree
 from wex.theory.evaluate import Event
 
@@ -35,7 +35,7 @@ def test_pieces_give_what_the_whole_gives(
 
 
 def swept(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:
-    sweep, row = Sweep(engine_of(spec)), 0
+    sweep, row = SortedScan(engine_of(spec)), 0
     parts: list[pa.Table] = []
     while row < table.num_rows or not parts:
         size = data.draw(st.integers(0, 5))
@@ -47,7 +47,7 @@ def swept(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:
 
 def test_keys_that_come_back_are_an_error() -> None:
     spec = wex.parse("stream s (k int, x int) partition by k window w match any")
-    sweep = Sweep(engine_of(spec))
+    sweep = SortedScan(engine_of(spec))
     sweep.feed({"k": [1, 2], "x": [1, 1]})
     assert sweep.feed({"k": [2, 3], "x": [1, 1]}).num_rows == 2
     with pytest.raises(wex.DataError) as caught:

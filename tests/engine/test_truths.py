@@ -13,9 +13,9 @@ import wex
 from tests.strategies import specs, streams
 from tests.strategies.specs import FIELDS
 from tests.theory.test_letters import guard, guards_of
-from wex.engine.batch import Batch, Whole
-from wex.engine.truths import Deciders, kleene
-from wex.engine.values import Faults
+from wex.engine.eval.guards import Deciders, kleene
+from wex.engine.eval.terms import Faults
+from wex.engine.input.batch import Batch, BatchView
 from wex.spec import tree
 from wex.spec.types import INT, REAL, Type
 from wex.theory.evaluate import ArithmeticFault, Event, holds
@@ -89,7 +89,7 @@ def two_valued(found: Guard, batch: Batch) -> list[bool] | None:
 
 def three_valued(found: Guard, batch: Batch) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
     faults = Faults()
-    held, _ = kleene(found, Whole(batch), faults)
+    held, _ = kleene(found, BatchView(batch), faults)
     bad = None if faults.bad is None else np.broadcast_to(faults.bad, (batch.rows,))
     return held, bad
 

@@ -20,10 +20,10 @@ import wex
 from tests.analysis.small import spec_texts
 from tests.strategies import specs, streams
 from wex.analysis.check import Report
+from wex.compile.planning import plan_of
 from wex.spec import tree
 from wex.theory.evaluate import Event
 from wex.theory.terms import atoms, is_open
-from wex.windows.planning import plan_of
 
 SECONDS = 10.0  # of CPU for one spec
 

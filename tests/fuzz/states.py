@@ -22,18 +22,17 @@ import numpy as np
 import pyarrow as pa
 
 import wex
-from wex.engine import bucket as buckets
-from wex.engine import state as states
-from wex.engine.arriving import Arriving
-from wex.engine.bucket import Bucket, Rules
-from wex.engine.ipc import from_ipc, to_ipc
+from wex.compile import plan as plans
+from wex.compile.plan import Plan
+from wex.compile.planning import plan_of
+from wex.engine.engine import Engine
+from wex.engine.input.prepare import Arriving
 from wex.engine.processor import Processor
-from wex.engine.running import Engine
-from wex.engine.state import State, to_bytes
+from wex.engine.state import state as states
+from wex.engine.state.state import State, from_ipc, to_bytes, to_ipc
+from wex.engine.streaming import bucket as buckets
+from wex.engine.streaming.bucket import Bucket, Rules
 from wex.framing import CHECKSUM, VERSION_BYTES, Frame
-from wex.windows import plan as plans
-from wex.windows.plan import Plan
-from wex.windows.planning import plan_of
 
 SECONDS = 60  # that one try may take
 

@@ -21,14 +21,14 @@ from pyspark.sql import functions as F  # noqa: N812
 import wex
 from tests.spark.cases import TREND, letters, rows, session, wrong
 from tests.spark.kept import still_readable
-from wex.engine.bad_rows import Sieve
-from wex.engine.running import engine_of
+from wex.engine.engine import engine_of
+from wex.engine.input.bad_rows import Sieve
 from wex.errors import UnboundedError
 from wex.examples import market
 from wex.spark import windows
-from wex.spark.endless import counts_in
 from wex.spark.session import ROCKSDB
 from wex.spark.streaming import PROVIDER, check_version
+from wex.spark.streaming_job import counts_in
 
 MODIFIED = 1_767_225_600  # seconds: the time of the first file
 CLAUSES = wex.parse("""

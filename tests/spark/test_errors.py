@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import wex
 from wex.errors import LimitError
+from wex.spark.batch_job import Job, explained
 from wex.spark.errors import SECRET, WorkerError, recovered, sent
-from wex.spark.jobs import Job, explained
 
 OLD = 'WEX1:{"code": "null", "message": "forged", "hint": "", "kind": "DataError"}:WEX1'
 FORGED = base64.urlsafe_b64encode(

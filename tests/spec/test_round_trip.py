@@ -8,8 +8,7 @@ import wex
 from tests.strategies import trees
 from wex.spec import tree
 from wex.spec.parser import read
-from wex.spec.problems import Problems
-from wex.spec.source import Source
+from wex.spec.problems import Problems, Source
 
 
 def read_back(spec: tree.Spec) -> tree.Spec | None:

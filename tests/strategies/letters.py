@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from hypothesis import strategies as st
 
 from wex.automata import nfa
-from wex.automata.regex import Workshop
+from wex.automata.regex import RegexFactory
 
 if TYPE_CHECKING:
     from wex.automata.dfa import DFA
@@ -64,11 +64,11 @@ extended = st.recursive(_leaves, _boolean, max_leaves=6)
 words = st.lists(st.integers(0, LETTERS - 1), max_size=7).map(tuple)
 
 
-def workshop() -> Workshop:
-    return Workshop(LETTERS, range(ALL + 1))
+def workshop() -> RegexFactory:
+    return RegexFactory(LETTERS, range(ALL + 1))
 
 
-def regex(plain: Plain, shop: Workshop) -> Regex:
+def regex(plain: Plain, shop: RegexFactory) -> Regex:
     """Build it for derivatives."""
     parts = [regex(part, shop) for part in plain.parts]
     match plain.kind:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wex.compile.guards import predicates
 from wex.spec import meaning, parse
-from wex.theory.combinations import TooManyRowsError, combinations
+from wex.theory.letters import TooManyRowsError, combinations
 from wex.theory.solver import UndecidedError, assignments
 from wex.theory.terms import Guard
 from wex.theory.translate import guard_of
-from wex.windows.guards import predicates
 
 FEW = "f0 int, f1 int, x real, name string, side enum('a', 'b', 'c'), ok bool"
 ATOMS = [

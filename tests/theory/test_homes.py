@@ -10,32 +10,33 @@ import time
 import pytest
 import z3
 
-from wex.theory import homes, solver
-from wex.theory.homes import MOST_HOMES, Home, own_home
+from wex.theory import solver
+from wex.theory import solver as homes
 from wex.theory.projection import both
+from wex.theory.solver import MOST_CONTEXTS, SolverContext, own_context
 
 
 def test_a_thread_keeps_its_home_and_many_threads_share_a_few() -> None:
-    found: list[list[Home]] = []
+    found: list[list[SolverContext]] = []
     threads = [
-        threading.Thread(target=lambda: found.append([own_home(), own_home()]))
-        for _ in range(3 * MOST_HOMES)
+        threading.Thread(target=lambda: found.append([own_context(), own_context()]))
+        for _ in range(3 * MOST_CONTEXTS)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert all(first is second for first, second in found)
-    assert len({id(first) for first, _ in found}) == MOST_HOMES == len(homes._homes)
+    assert len({id(first) for first, _ in found}) == MOST_CONTEXTS == len(homes._homes)
 
 
 def test_the_context_of_z3_itself_is_left_to_others() -> None:
-    assert own_home() is not z3.main_ctx()
-    assert both().ctx is own_home()
+    assert own_context() is not z3.main_ctx()
+    assert both().ctx is own_context()
 
 
 def test_a_home_is_used_by_one_thread_at_a_time() -> None:
-    home = own_home()
+    home = own_context()
     order: list[str] = []
 
     def other() -> None:
@@ -52,7 +53,7 @@ def test_a_home_is_used_by_one_thread_at_a_time() -> None:
 
 
 def test_ctrl_c_is_not_taken_for_an_answer() -> None:
-    with own_home() as home:
+    with own_context() as home:
         asked = solver.new_solver(home)
         pigeons = [z3.Int(f"pigeon{at}", home) for at in range(12)]
         asked.add(z3.Distinct(pigeons), *(z3.And(each > 0, each < 12) for each in pigeons))

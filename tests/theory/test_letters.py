@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import wex
 from tests.strategies import specs, streams
 from tests.strategies.specs import FIELDS
+from wex.compile.window import compile_window
 from wex.spec import meaning, tree
 from wex.spec.resolve.expand import expand_expr
 from wex.theory import solver
@@ -16,7 +17,6 @@ from wex.theory.evaluate import EXACT, ArithmeticFault, Event, holds
 from wex.theory.letters import letters_of
 from wex.theory.terms import Guard, Not, atoms, offsets
 from wex.theory.translate import guard_of
-from wex.windows.compile import compile_window
 
 
 def guards_of(written: list[tree.Expr]) -> list[Guard]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["bounded", "unbounded", "unknown"]
 Growth = Literal["linear", "quadratic"]
-Way = Callable[[int], "list[Event] | None"]  # a stream that reaches n, replayed, or none
+WitnessBuilder = Callable[[int], "list[Event] | None"]  # a stream that reaches n, replayed, or none
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Answer:
     reason: str
     seconds: float = field(compare=False)
     meaning: Meaning = field(repr=False, compare=False)
-    way: Way | None = field(repr=False, compare=False)
+    way: WitnessBuilder | None = field(repr=False, compare=False)
 
     def witness(self, n: int) -> pa.Table:
         """Return a stream that conforms to every `assume` and reaches n, replayed before."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.compare import equivalent
 from wex.analysis.describe import stream_in_words
+from wex.compile.guards import deciding_parts, guarded_fields, predicates
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
-from wex.windows.guards import deciding_parts, guarded_fields, predicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def changed(old: tree.Spec, new: tree.Spec) -> str | None:
     'window `w`: the measures were none, and are count() as n'
     """
     before, now = meaning_of(old), meaning_of(new)
-    for what, was, is_ in _told(before, now):
+    for what, was, is_ in _comparable_facts(before, now):
         if was != is_:
             return f"{what} {_listed(was)}, and {'are' if what.endswith('were') else 'is'} {_listed(is_)}"
     found = equivalent(_checked(old), _checked(new))
@@ -50,7 +50,7 @@ def changed(old: tree.Spec, new: tree.Spec) -> str | None:
     return f"{whose} spec has the window `{name}` from event {start} to {end} of the stream {shown}"
 
 
-def _told(before: Meaning, now: Meaning) -> Iterator[tuple[str, list[str], list[str]]]:
+def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield what has to be the same, in the old and in the new spec."""
     both = before.expanded, now.expanded
     one, two = (each.stream for each in both)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wex.analysis import findings
-from wex.analysis.memory import state_bytes
-from wex.analysis.space import Budget
+from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
-from wex.cached import cached_property
+from wex.engine.processor import Processor
+from wex.errors import WexError
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
 
     from wex.analysis.answers import Answer
     from wex.spec import Meaning, SpecLike, tree
@@ -107,3 +111,41 @@ def _window(meaning: Meaning, at: int) -> WindowReport:
         *analysis.regions,
         time.monotonic() - began,
     )
+
+
+UNSIZED = 16  # bytes that are taken for a value of a type without a fixed size
+
+
+def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
+    """Return about how many bytes of state a stream has at most, or None if there is no bound.
+
+    Measured on a stream that holds starts; values that `collect` and `count_distinct` gather come
+    on top.
+    """
+    bounds = [answer.bound for answer in held]
+    if None in bounds:
+        return None
+    processor = Processor(spec)
+    shown = next((answer for answer in held if answer.bound and answer.exact), None)
+    if shown is not None:
+        with suppress(WexError):  # no stream was found: then what is fixed is all that is known
+            processor.feed(shown.witness(1))
+    state = processor.everything()
+    fixed = _width(state.streams.schema) + sum(
+        _width(state.lists["tail"].schema) for _ in range(state.lists["tail"].num_rows)
+    )
+    starts = sum(
+        (bound or 0) * _width(state.lists[f"held.{at}"].schema) for at, bound in enumerate(bounds)
+    )
+    return fixed + starts
+
+
+def _width(schema: pa.Schema) -> int:
+    return sum(_bytes(field.type) for field in schema)
+
+
+def _bytes(type_: pa.DataType) -> int:
+    try:
+        return -(-int(type_.bit_width) // 8)
+    except ValueError:
+        return UNSIZED

@@ -6,37 +6,105 @@ import operator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wex.analysis.contexts import contexts_of
+from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError, shortest
-from wex.analysis.sides import GONE, NOT_YET, Follower, Side
-from wex.analysis.space import Budget
-from wex.analysis.starts import Starts
-from wex.analysis.subject import subject_of
+from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.regions.graph import Budget
+from wex.analysis.window_tables import DEAD, analysed_window
 from wex.analysis.witness import concrete, replayed, table_of
+from wex.compile.clauses import clauses_of
+from wex.compile.guards import guarded_fields
 from wex.errors import WexError
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
-from wex.windows.clauses import clauses_of
-from wex.windows.guards import guarded_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from wex.analysis.contexts import Contexts, Edge
-    from wex.analysis.subject import Subject
+    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning, SpecLike, tree
     from wex.theory.evaluate import Event
 
-Node = tuple[int, Side, Side]
-Pair = tuple[int, int]
-SECONDS = 5.0  # of work, twice: for the regions, and for the difference
-SHOWN: Node = (-1, Side(), Side())  # behind an event that has shown a difference
+
+NOT_YET, GONE = -1, -2
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TrackedStart:
+    """Window states in order, and the place of the followed start among them.
+
+    Where the order does not matter, the list has no other start.
+    """
+
+    order: tuple[int, ...] = ()
+    at: int = NOT_YET
+
+
+class StartTracker:
+    """How a side changes with each event."""
+
+    def __init__(self, starts: Starts) -> None:
+        self.starts = starts
+        self.subject = starts.subject
+        self.clears = self.subject.in_order and self.subject.clauses.keep == "disjoint"
+
+    def after(self, side: TrackedStart, edge: Edge, *, begins: bool) -> TrackedStart:
+        """Return the side behind an event, at which the followed start begins or not."""
+        if self.clears and self._cleared(side, edge):
+            side = TrackedStart((), NOT_YET if side.at == NOT_YET else GONE)
+        moved = [self.starts.moved(state, edge) for state in side.order]
+        own = moved[side.at] if side.at >= 0 else DEAD
+        born = self.starts.born(edge)
+        # Who begins later matters only if windows clear, or until the followed start begins.
+        others = self.subject.in_order and (self.clears or side.at == NOT_YET)
+        if begins:
+            own = born if born not in moved else DEAD
+        elif side.at >= 0 and own in moved[: side.at]:
+            own = DEAD
+        if begins or others:
+            moved.append(born)
+        order = tuple(dict.fromkeys(state for state in moved if state != DEAD))
+        if not self.subject.in_order and not begins and side.at < 0:
+            order = ()
+        started = begins or side.at != NOT_YET
+        at = order.index(own) if own != DEAD else GONE if started else NOT_YET
+        if at == GONE:
+            return TrackedStart((), GONE)
+        if at >= 0 and not self.clears:
+            order = order[: at + 1]
+        return replace(side, order=order, at=at)
+
+    def _cleared(self, side: TrackedStart, edge: Edge) -> bool:
+        final = self.subject.final
+        if self.subject.until is None:
+            return any(final[state] for state in side.order)
+        return any(self.starts.ends(state, edge) for state in side.order)
+
+    def is_window(self, side: TrackedStart, edge: Edge | None) -> bool:
+        """Tell whether the followed start has a window that ends here, given the next event."""
+        if side.at < 0:
+            return False
+        if self.subject.until is None:
+            ending = [self.subject.final[state] for state in side.order]
+        elif edge is None:
+            ends = self.subject.clauses.or_end
+            ending = [ends and self.subject.final[state] for state in side.order]
+        else:
+            ending = [self.starts.ends(state, edge) for state in side.order]
+        return ending[side.at] and not any(ending[: side.at])
+
+
+Node = tuple[int, TrackedStart, TrackedStart]
+Pair = tuple[int, int]
+SECONDS = 5.0  # of work, twice: for the regions, and for the difference
+SHOWN: Node = (-1, TrackedStart(), TrackedStart())  # behind an event that has shown a difference
+
+
+@dataclass(frozen=True)
+class SpecComparison:
     """Whether something holds of all streams: True, False, or None if that is not known.
 
     `witness` is a stream for which it does not, and `window` the window there: its name, start
@@ -53,7 +121,7 @@ class Comparison:
         raise TypeError(f"{message}: ask for `.holds`")
 
 
-def equivalent(a: SpecLike, b: SpecLike) -> Comparison:
+def equivalent(a: SpecLike, b: SpecLike) -> SpecComparison:
     """Tell whether two specs have the same windows on every stream.
 
     >>> import wex
@@ -65,7 +133,7 @@ def equivalent(a: SpecLike, b: SpecLike) -> Comparison:
     return _compared(a, b, lambda one, two: one != two, "have the same windows")
 
 
-def includes(a: SpecLike, b: SpecLike) -> Comparison:
+def includes(a: SpecLike, b: SpecLike) -> SpecComparison:
     """Tell whether every window of b is a window of a.
 
     >>> import wex
@@ -78,7 +146,7 @@ def includes(a: SpecLike, b: SpecLike) -> Comparison:
     return _compared(a, b, lambda one, two: two and not one, "include the windows of the other")
 
 
-def is_empty(spec: SpecLike) -> Comparison:
+def is_empty(spec: SpecLike) -> SpecComparison:
     """Tell whether a spec has no windows at all, on any stream.
 
     >>> import wex
@@ -96,25 +164,25 @@ def is_empty(spec: SpecLike) -> Comparison:
 
 def _compared(
     a: SpecLike, b: SpecLike, judge: Callable[[bool, bool], bool], what: str
-) -> Comparison:
+) -> SpecComparison:
     a, b = as_spec(a), as_spec(b)
     first, second = meaning_of(a), meaning_of(b)
     _same_streams(first, second)
     skips = first.skip_nulls or second.skip_nulls
     if skips and guarded_fields(first) != guarded_fields(second) and b.windows and a.windows:
         reason = "with `nulls skip`, specs that read different fields skip different events"
-        return Comparison(None, reason)
+        return SpecComparison(None, reason)
     names = dict.fromkeys(
         window.name.text for each in (first, second) for window in each.expanded.windows
     )
-    unknown: Comparison | None = None
+    unknown: SpecComparison | None = None
     for name in names:
         found = _Pair(first, second, name, judge).compared(what)
         if found.holds is False:
             return found
         if found.holds is None:
             unknown = found
-    return Comparison(True, f"on every stream they {what}") if unknown is None else unknown
+    return SpecComparison(True, f"on every stream they {what}") if unknown is None else unknown
 
 
 def _same_streams(first: Meaning, second: Meaning) -> None:
@@ -146,13 +214,13 @@ class _Pair:
         self.judge = judge
         self.places = (_place(first, name), _place(second, name))
 
-    def compared(self, what: str) -> Comparison:
+    def compared(self, what: str) -> SpecComparison:
         try:
             return self._compared(what)
         except TooManyError:
-            return Comparison(None, f"`{self.name}` has more combinations than were looked at")
+            return SpecComparison(None, f"`{self.name}` has more combinations than were looked at")
 
-    def _compared(self, what: str) -> Comparison:
+    def _compared(self, what: str) -> SpecComparison:
         subjects = self._subjects(plain=False)
         faithful = all(each.faithful for each in subjects)
         if not faithful:
@@ -166,23 +234,25 @@ class _Pair:
         path = self._difference(contexts, followers)
         if path is None:
             if faithful or (self._same_rest and self._monotone(contexts, followers)):
-                return Comparison(True, f"on every stream they {what}")
+                return SpecComparison(True, f"on every stream they {what}")
             reason = f"what `within` and `having` of `{self.name}` drop is not compared"
-            return Comparison(None, reason)
+            return SpecComparison(None, reason)
         found = concrete(contexts, path)
         shown = None if found is None else self._replayed(found[0])
         if found is None or shown is None:
             may = "differ" if len(self._windows) == 2 else "have windows"
             reason = f"`{self.name}` may {may}, but no stream was found that shows it"
-            return Comparison(None, reason)
+            return SpecComparison(None, reason)
         b, e, inside = shown
         whose = "only the first has" if inside else "only the second has"
         reason = f"{whose} the window `{self.name}` from {b} to {e} of this stream"
-        return Comparison(False, reason, table_of(self.meanings[0], found[0]), (self.name, b, e))
+        return SpecComparison(
+            False, reason, table_of(self.meanings[0], found[0]), (self.name, b, e)
+        )
 
-    def _subjects(self, *, plain: bool) -> list[Subject]:
+    def _subjects(self, *, plain: bool) -> list[AnalysedWindow]:
         return [
-            subject_of(meaning, place, plain=plain)
+            analysed_window(meaning, place, plain=plain)
             for meaning, place in zip(self.meanings, self.places, strict=True)
             if place is not None
         ]
@@ -195,7 +265,7 @@ class _Pair:
             if place is not None
         ]
 
-    def _monotone(self, contexts: Contexts, followers: Sequence[Follower | None]) -> bool:
+    def _monotone(self, contexts: Contexts, followers: Sequence[StartTracker | None]) -> bool:
         """Tell whether no difference before the same clauses means none behind them.
 
         The same windows stay the same. More windows stay more only where all are kept.
@@ -218,11 +288,13 @@ class _Pair:
         return rest[0] == rest[1]
 
     @staticmethod
-    def _follower(contexts: Contexts, subjects: Sequence[Subject], which: int) -> Follower:
-        return Follower(Starts(contexts, subjects[which], which))
+    def _follower(
+        contexts: Contexts, subjects: Sequence[AnalysedWindow], which: int
+    ) -> StartTracker:
+        return StartTracker(Starts(contexts, subjects[which], which))
 
     def _difference(
-        self, contexts: Contexts, followers: Sequence[Follower | None]
+        self, contexts: Contexts, followers: Sequence[StartTracker | None]
     ) -> list[Edge] | None:
         """Return a shortest path to a window that makes a difference, with what follows it."""
         one, two = followers
@@ -256,7 +328,9 @@ class _Pair:
             return node == SHOWN or differs(node, None)
 
         contexts.budget.renew()
-        found = shortest([((0, Side(), Side()), [])], successors, is_goal, contexts.budget.check)
+        found = shortest(
+            [((0, TrackedStart(), TrackedStart()), [])], successors, is_goal, contexts.budget.check
+        )
         return None if found is None else found[1]
 
     def _replayed(self, events: list[Event]) -> tuple[int, int, bool] | None:
@@ -274,7 +348,9 @@ class _Pair:
         return None
 
 
-def _after(follower: Follower | None, side: Side, edge: Edge, begins: bool) -> Side:
+def _after(
+    follower: StartTracker | None, side: TrackedStart, edge: Edge, begins: bool
+) -> TrackedStart:
     if follower is None:
-        return Side((), GONE if begins or side.at == GONE else NOT_YET)
+        return TrackedStart((), GONE if begins or side.at == GONE else NOT_YET)
     return follower.after(side, edge, begins=begins)

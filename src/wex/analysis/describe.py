@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.analysis.space import SILENT
+from wex.analysis.regions.graph import SILENT
+from wex.compile.guards import deciding_parts, predicates
+from wex.compile.to_predicate import predicate_of
 from wex.spec import tree
 from wex.theory.terms import fields
 from wex.theory.translate import guard_of
-from wex.windows.guards import deciding_parts, predicates
-from wex.windows.readable import predicate_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-    from wex.analysis.contexts import Edge
-    from wex.analysis.subject import Subject
+    from wex.analysis.regions.contexts import Edge
+    from wex.analysis.window_tables import AnalysedWindow
+    from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
     from wex.theory.terms import Guard
-    from wex.windows.compile import CompiledWindow
 
 MOST = 4  # events that are named one by one
 MOST_VALUES = 12  # of a field, in a sentence
@@ -35,7 +35,7 @@ def named_guards(meaning: Meaning, compiled: CompiledWindow) -> dict[Guard, tree
     return written
 
 
-def class_in_words(meaning: Meaning, subject: Subject, cls: int) -> str:
+def class_in_words(meaning: Meaning, subject: AnalysedWindow, cls: int) -> str:
     """Return what a window asks of the events of a class, as a regular expression."""
     if cls == SILENT:
         return "any"
@@ -46,7 +46,7 @@ def class_in_words(meaning: Meaning, subject: Subject, cls: int) -> str:
     return "any" if predicate == tree.Bool(True) else f"[{predicate}]"
 
 
-def events_in_words(meaning: Meaning, subject: Subject, path: Sequence[Edge]) -> str:
+def events_in_words(meaning: Meaning, subject: AnalysedWindow, path: Sequence[Edge]) -> str:
     """Return what a window reads along a path, as a regular expression."""
     shown = [class_in_words(meaning, subject, edge.classes[0]) for edge in path[:MOST]]
     return " ".join(shown) + (" …" if len(path) > MOST else "")

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.check import check
 from wex.analysis.describe import named_guards
-from wex.engine.machines import machine_of
+from wex.compile.planning import plan_of
+from wex.compile.window import compile_window
+from wex.engine.machines.choose import machine_of
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
-from wex.windows.compile import compile_window
-from wex.windows.planning import plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from wex.analysis.check import WindowReport
+    from wex.compile.window import CompiledWindow
     from wex.spec import Meaning, SpecLike, tree
-    from wex.windows.compile import CompiledWindow
 
 ROWS = 16  # letters that are shown one by one
 KINDS = {

@@ -5,37 +5,36 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from wex.analysis.counting.single import Starts
 from wex.analysis.describe import named_guards
 from wex.analysis.graphs import TooManyError, shortest
-from wex.analysis.question import promise_of
-from wex.analysis.starts import Starts
-from wex.analysis.subject import subject_of
-from wex.analysis.tables import DEAD
+from wex.analysis.regions.query import assumptions_of
+from wex.analysis.window_tables import DEAD, analysed_window
+from wex.compile.assumptions import assumption_automaton
+from wex.compile.stream_order import sorting
 from wex.theory import terms
 from wex.theory.letters import cover
 from wex.theory.projection import contradiction
 from wex.theory.solver import satisfiable
 from wex.theory.terms import Always
-from wex.windows.assumptions import compile_promise
-from wex.windows.order import sorting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wex.analysis.subject import Subject
     from wex.analysis.verdicts import Analysis
+    from wex.analysis.window_tables import AnalysedWindow
+    from wex.compile.assumptions import AssumptionAutomaton
     from wex.spec import Meaning, tree
     from wex.theory.terms import Guard
-    from wex.windows.assumptions import Promise
 
 
 def of_assumptions(meaning: Meaning) -> Iterator[str]:
     """Yield what is odd about the assumptions of a spec."""
-    promise = promise_of(meaning)
+    promise = assumptions_of(meaning)
     if promise is None:
         return
     for at, assume in enumerate(meaning.expanded.assumes):
-        alone = compile_promise(meaning, unchecked=True, only=at)
+        alone = assumption_automaton(meaning, unchecked=True, only=at)
         assert alone is not None
         if not alone.live[0]:
             yield f"no stream meets `assume {assume.regex}`"
@@ -45,7 +44,7 @@ def of_assumptions(meaning: Meaning) -> Iterator[str]:
         yield "no stream meets all assumptions together"
 
 
-def _excludes_nothing(promise: Promise) -> bool:
+def _excludes_nothing(promise: AssumptionAutomaton) -> bool:
     return all(
         promise.live[after]
         for state, row in enumerate(promise.table)
@@ -74,7 +73,7 @@ def _of_window(analysis: Analysis) -> Iterator[str]:
     if analysis.open.bound == 0:
         yield f"the window `{name}` can never occur{_why_never(analysis)}"
         return
-    planned = Starts(analysis.contexts, subject_of(meaning, analysis.at, planned=True))
+    planned = Starts(analysis.contexts, analysed_window(meaning, analysis.at, planned=True))
     hopeless = {
         (edge.to, planned.born(edge))
         for row in analysis.contexts.edges
@@ -102,7 +101,7 @@ def _unreached(analysis: Analysis, planned: Starts) -> Iterator[str]:
         yield f"{missing} of {len(possible)} window states of `{subject.name}` are never reached"
 
 
-def _reachable(subject: Subject) -> set[int]:
+def _reachable(subject: AnalysedWindow) -> set[int]:
     """Return the window states that the automaton alone reaches."""
     pending = [
         subject.window[entry][cls]
@@ -144,7 +143,7 @@ def _why_never(analysis: Analysis) -> str:
     return f": in the shortest one {shown[0]}, contradicts {' and '.join(shown[1:])}"
 
 
-def _shortest_word(subject: Subject, entries: list[int]) -> list[int] | None:
+def _shortest_word(subject: AnalysedWindow, entries: list[int]) -> list[int] | None:
     """Return the classes of a shortest window, as far as the automaton can tell."""
     begins = [
         ((after), [cls])
@@ -162,7 +161,7 @@ def _shortest_word(subject: Subject, entries: list[int]) -> list[int] | None:
     return None if found is None else found[1]
 
 
-def _literals(subject: Subject, cls: int) -> list[tuple[Guard, bool]]:
+def _literals(subject: AnalysedWindow, cls: int) -> list[tuple[Guard, bool]]:
     """Return what holds of the events of a class: guards one by one if one row of them says it."""
     letters = subject.compiled.letters
     cubes = cover(letters, subject.masks[cls])

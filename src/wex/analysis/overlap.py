@@ -5,18 +5,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from wex.analysis.counting.multiset import Pile, explore, most_shared, repeated
+from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.graphs import TooManyError, backwards
-from wex.analysis.lifetimes import shared_at_most, steady
-from wex.analysis.starts import Pump, Starts
-from wex.analysis.vectors import Pile, explore, most_shared, repeated
+from wex.analysis.window_tables import shared_at_most, steady
 from wex.analysis.witness import concrete, replayed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
-    from wex.analysis.answers import Answer, Growth, Way
-    from wex.analysis.contexts import Contexts, Edge
-    from wex.analysis.starts import Place
+    from wex.analysis.answers import Answer, Growth, WitnessBuilder
+    from wex.analysis.counting.single import Place
+    from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.verdicts import Analysis
     from wex.theory.evaluate import Event
 
@@ -114,7 +114,7 @@ class Overlap:
             what, bound, reason, exact=self.analysis.exact, way=self._along(self.contexts, path)
         )
 
-    def _along(self, contexts: Contexts, path: Sequence[Edge]) -> Way:
+    def _along(self, contexts: Contexts, path: Sequence[Edge]) -> WitnessBuilder:
         def way(n: int) -> list[Event] | None:
             found = concrete(contexts, path)
             return self._replayed_shared(found[0], n) if found else None
@@ -168,7 +168,7 @@ class Overlap:
             return self._checked(what, "linear", reason, self._circling(starts, circles, timed))
         return self.analysis.unknown(what, self.analysis.why_inexact())
 
-    def _checked(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
+    def _checked(self, what: str, growth: Growth, reason: str, way: WitnessBuilder) -> Answer:
         """Return "unbounded", after a look at a small stream where time decides, too."""
         if self.subject.clauses.within_time is not None and way(2) is None:
             return self.analysis.unknown(what, self.analysis.why_inexact())
@@ -224,7 +224,9 @@ class Overlap:
                 return True
         return False
 
-    def _pumped(self, starts: Starts, pump: Pump, circles: Set[Place], timed: bool) -> Way:
+    def _pumped(
+        self, starts: Starts, pump: Pump, circles: Set[Place], timed: bool
+    ) -> WitnessBuilder:
         stem = starts.contexts.path_to(pump.context)
         place = (pump.context, pump.state)
         if circles:
@@ -241,7 +243,7 @@ class Overlap:
 
         return way
 
-    def _circling(self, starts: Starts, circles: Set[Place], timed: bool) -> Way:
+    def _circling(self, starts: Starts, circles: Set[Place], timed: bool) -> WitnessBuilder:
         place, path = self._first_place(starts, circles)
         loop, end = starts.loop(place, same_moment=timed), starts.completion(place)
 

@@ -13,27 +13,25 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from wex.analysis.answers import Answer, Growth, Way
-from wex.analysis.contexts import contexts_of
+from wex.analysis.answers import Answer, Growth, WitnessBuilder
+from wex.analysis.counting.multiset import Pile, explore, pile, repeated, step
+from wex.analysis.counting.ordered import Lists
+from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.describe import events_in_words
 from wex.analysis.graphs import TooManyError
-from wex.analysis.lifetimes import Steady, steady
-from wex.analysis.lists import Lists
 from wex.analysis.overlap import Overlap
-from wex.analysis.replay import held_starts
-from wex.analysis.starts import Pump, Starts
-from wex.analysis.subject import subject_of
-from wex.analysis.vectors import Pile, explore, pile, repeated, step
-from wex.analysis.witness import complete, concrete, replayed
-from wex.cached import cached_property
+from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.window_tables import Steady, analysed_window, steady
+from wex.analysis.witness import complete, concrete, held_starts, replayed
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
-    from wex.analysis.contexts import Contexts, Edge
-    from wex.analysis.space import Budget
-    from wex.analysis.starts import Place
-    from wex.analysis.subject import Subject
+    from wex.analysis.counting.single import Place
+    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.regions.graph import Budget
+    from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
@@ -61,7 +59,7 @@ class Analysis:
         self.at = at
         self.budget = budget
         self.began = time.monotonic()
-        self.subject = subject_of(meaning, at)
+        self.subject = analysed_window(meaning, at)
         self._contexts: Contexts | None = None
         with suppress(TooManyError):
             self._contexts = contexts_of([meaning], [self.subject], budget)
@@ -100,16 +98,16 @@ class Analysis:
     # --- Answers
 
     def bounded(
-        self, what: str, bound: int, reason: str, *, exact: bool, way: Way | None = None
+        self, what: str, bound: int, reason: str, *, exact: bool, way: WitnessBuilder | None = None
     ) -> Answer:
         """Return that there are no more than a bound."""
         return self._answer(what, "bounded", bound, reason, exact=exact, way=way)
 
-    def unbounded(self, what: str, growth: Growth, reason: str, way: Way) -> Answer:
+    def unbounded(self, what: str, growth: Growth, reason: str, way: WitnessBuilder) -> Answer:
         """Return that there is no bound."""
         return self._answer(what, "unbounded", None, reason, growth=growth, way=way)
 
-    def unknown(self, what: str, reason: str, way: Way | None = None) -> Answer:
+    def unknown(self, what: str, reason: str, way: WitnessBuilder | None = None) -> Answer:
         """Return that it is not known."""
         return self._answer(what, "unknown", None, reason, way=way)
 
@@ -122,7 +120,7 @@ class Analysis:
         *,
         exact: bool = False,
         growth: Growth | None = None,
-        way: Way | None = None,
+        way: WitnessBuilder | None = None,
     ) -> Answer:
         def renewed(n: int) -> list[Event] | None:
             assert way is not None
@@ -156,7 +154,9 @@ class Analysis:
             return found
         return self.bounded(found.what, most, self.held.reason, exact=False, way=found.way)
 
-    def _answered(self, what: str, find: Callable[[str], Answer], subject: Subject) -> Answer:
+    def _answered(
+        self, what: str, find: Callable[[str], Answer], subject: AnalysedWindow
+    ) -> Answer:
         """Return an answer, or what is sure of the automaton alone if it takes too much."""
         self.budget.renew()
         try:
@@ -164,7 +164,7 @@ class Analysis:
         except TooManyError:
             return self._by_life(what, subject)
 
-    def _by_life(self, what: str, subject: Subject) -> Answer:
+    def _by_life(self, what: str, subject: AnalysedWindow) -> Answer:
         """Return how many starts there can be by the clauses and the longest life of one."""
         clauses = subject.clauses
         if clauses.within_events is not None:
@@ -256,10 +256,10 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        subject = subject_of(self.meaning, self.at, planned=True)
+        subject = analysed_window(self.meaning, self.at, planned=True)
         return self._answered("held starts", lambda what: self._held(what, subject), subject)
 
-    def _held(self, what: str, subject: Subject) -> Answer:
+    def _held(self, what: str, subject: AnalysedWindow) -> Answer:
         clauses = subject.clauses
         starts = Starts(self.contexts, subject)
         late = clauses.having and clauses.keep in ("shortest", "disjoint")

@@ -10,36 +10,32 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex import limits
-from wex.analysis.question import promise_of
-from wex.engine.columns import conform
+from wex.analysis.regions.query import assumptions_of
+from wex.compile.clauses import clauses_of
+from wex.compile.guards import moments
+from wex.compile.normal_form import NONE
+from wex.compile.stream_order import unranked
+from wex.compile.window import compile_window
 from wex.engine.find import find
-from wex.engine.reference.promise import check_promise
-from wex.engine.reference.streams import Stream, streams
-from wex.engine.reference.windows import Definition
-from wex.engine.sorting import sort
+from wex.engine.input.columns import conform
+from wex.engine.input.sorting import sort
 from wex.errors import DataError, LimitError
+from wex.reference.assumptions import check_assumptions
+from wex.reference.streams import Stream, streams
+from wex.reference.windows import Definition, Grams
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
-from wex.theory.terms import (
-    Absolute,
-    Arithmetic,
-    Comparison,
-    Constant,
-    Field,
-    Negative,
-    atoms,
-)
-from wex.windows.guards import moments
-from wex.windows.order import unranked
+from wex.theory.terms import Absolute, Arithmetic, Comparison, Constant, Field, Negative, atoms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wex.analysis.contexts import Contexts, Edge
-    from wex.analysis.question import Question
+    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.regions.query import RegionQuery
     from wex.spec import Meaning
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
     from wex.theory.terms import Term
+
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SUBSETS = 256  # sets of positions that the definition tries: with more, the automata are asked
@@ -73,7 +69,7 @@ def complete(contexts: Contexts, events: Sequence[Event], first: int = 0) -> lis
     return [_filled(event, at, question, shift) for at, event in enumerate(events, first)]
 
 
-def _shifts(question: Question) -> dict[str, int]:
+def _shifts(question: RegionQuery) -> dict[str, int]:
     """Return by how much times are moved to this century: not at all where that changes a guard."""
     found: dict[str, int] = {}
     for type_, offset in OFFSETS.items():
@@ -112,7 +108,7 @@ def _weight(term: Term, moved: Sequence[str]) -> int | None:
 
 
 def _filled(
-    event: Event, at: int, question: Question, shift: Mapping[str, int]
+    event: Event, at: int, question: RegionQuery, shift: Mapping[str, int]
 ) -> dict[str, Value]:
     """Return an event with a value for every field."""
     found: dict[str, Value] = {}
@@ -188,10 +184,10 @@ def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[i
     stream = found[0] if found else Stream((), [], [])
     if len(found) > 1:
         return None
-    promise = promise_of(meaning)
+    promise = assumptions_of(meaning)
     try:
         if promise is not None:
-            check_promise(promise, stream)
+            check_assumptions(promise, stream)
         with limits.raised(subsets=SUBSETS):
             return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]
     except DataError:
@@ -200,3 +196,54 @@ def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[i
         alone = replace(meaning.spec, windows=(meaning.spec.windows[at],))
         rows = find(alone, table).select(["start_index", "end_index"]).to_pylist()
         return [(row["start_index"], row["end_index"]) for row in rows]
+
+
+def held_starts(meaning: Meaning, at: int, events: Sequence[Event]) -> list[int]:
+    """Return the starts that a plan holds on a stream where they are most.
+
+    A start counts while its automaton can still accept, with the event at which it ends.
+    """
+    compiled = compile_window(meaning, at)
+    clauses = clauses_of(compiled.window)
+    form, letters = compiled.form, compiled.letters
+    keep = "all" if clauses.having else clauses.keep
+    grams = Grams(Stream((), list(events), []), compiled.lookback, pad=compiled.window.pad)
+    clock = [0] * len(events)
+    if clauses.within_time is not None:
+        name = meaning.spec.stream.order_by[0].text
+        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    starts: dict[int, int] = {}
+    prefix = 0
+    most: list[int] = []
+
+    def ended() -> set[int]:
+        """Return the starts that windows which end now take away."""
+        ending = {b for b, state in starts.items() if form.window.final[state]}
+        if keep == "disjoint":
+            return set(starts) if ending else set()
+        return ending if keep == "shortest" else set()
+
+    for position in grams.positions:
+        letter = letters.letter([grams.holds(guard, position) for guard in letters.guards])
+        if compiled.until is None or compiled.until >> letter & 1:
+            for b in ended():
+                del starts[b]
+        if form.starts[prefix] != NONE:
+            starts[position] = int(form.starts[prefix])
+        prefix = form.prefix.step(prefix, letter)
+        starts = {b: form.window.step(state, letter) for b, state in starts.items()}
+        starts = {
+            b: state
+            for b, state in starts.items()
+            if form.window.live[state]
+            and (
+                clauses.within_events is None
+                or position - b < clauses.within_events + clauses.until
+            )
+            and (clauses.within_time is None or clock[position] - clock[b] <= clauses.within_time)
+        }
+        if clauses.single:  # of two in one state the plan holds the earlier one
+            first = {state: b for b, state in reversed(starts.items())}
+            starts = {b: state for b, state in starts.items() if first[state] == b}
+        most = max(most, list(starts), key=len)
+    return most

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.automata.crawl import coreachable, crawl
-from wex.cached import cached_property
+from wex.automata.explore import coreachable, explore
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -79,7 +79,7 @@ def build(
     is_final: Callable[..., bool],
 ) -> DFA:
     """Return the automaton that exploring from a state gives: one successor per class of letters."""
-    states, table = crawl([initial], successors)
+    states, table = explore([initial], successors)
     width = max(letter_classes, default=-1) + 1
     return DFA(
         np.array(letter_classes, dtype=np.int32),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.cached import cached_property
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

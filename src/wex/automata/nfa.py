@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.automata import dfa as automata
-from wex.cached import cached_property
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

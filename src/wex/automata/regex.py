@@ -31,7 +31,7 @@ class Regex:
         self.serial = serial
 
 
-class Workshop:
+class RegexFactory:
     """Makes expressions and their derivatives, each one once.
 
     Letters come in classes that no expression made here tells apart: `symbol` takes sets of

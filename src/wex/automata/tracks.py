@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex import limits
-from wex.automata.crawl import crawl
 from wex.automata.dfa import DFA, combine, common_classes
+from wex.automata.explore import explore
 from wex.automata.minimise import minimise
 from wex.errors import LimitError
 
@@ -69,7 +69,7 @@ def marked(
     limits.require("symbols", letters * count, "the letters and marks of a formula")
     truth = np.array([true_of is not None and true_of >> at & 1 for at in range(letters)])
     classes = (truth[None, :] + 2 * np.arange(count)[:, None]).reshape(-1).astype(np.int32)
-    states, table = crawl(
+    states, table = explore(
         [initial],
         lambda state: [step(state, bool(cls & 1), cls >> 1) for cls in range(2 * count)],
     )
@@ -171,7 +171,7 @@ def _subsets(dfa: DFA, classes: Sequence[int], own: Sequence[tuple[int, ...]]) -
         return found
 
     with _within_work(len(own)):
-        subsets, table = crawl([1], successors)
+        subsets, table = explore([1], successors)
     return DFA(
         np.array(classes, dtype=np.int32),
         np.array(table, dtype=np.int32).reshape(len(subsets), len(own)),

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wex.build.constants import fail
-from wex.build.expressions import Expr, Let, Pattern, node_of, regex_of
-from wex.errors import SpecError
+from wex.build.expressions import Expr, Let, Pattern, fail, node_of, regex_of
+from wex.errors import SpecError, did_you_mean
 from wex.spec import parse, tree
-from wex.spec.source import Source, Span
-from wex.spec.suggest import did_you_mean
+from wex.spec.problems import Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

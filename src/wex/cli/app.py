@@ -15,9 +15,8 @@ from wex.cli.demo import demo
 from wex.cli.equiv import equiv
 from wex.cli.explain import explain
 from wex.cli.find import find
-from wex.cli.pipes import guarded
 from wex.cli.run import run as run_on_spark
-from wex.cli.terminal import fail
+from wex.cli.terminal import fail, guarded
 from wex.cli.translate import translate
 
 

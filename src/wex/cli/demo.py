@@ -52,7 +52,7 @@ def _market(folder: Path, count: int) -> None:
     (folder / MARK).touch()
     shown = bool(sys.stderr and sys.stderr.isatty())
     spark = new_session(None, {}, progress=shown, quiet=not shown)
-    from wex.spark.jobs import Job, run_job  # noqa: PLC0415
+    from wex.spark.batch_job import Job, run_job  # noqa: PLC0415
 
     start = time.monotonic()
     try:

@@ -6,7 +6,7 @@ import click
 
 from wex.cli import FINDING, FINE
 from wex.cli.terminal import out, print_json, read_spec
-from wex.cli.timeline import timeline
+from wex.cli.verdicts import timeline
 from wex.errors import clean
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wex.cli import FINE
-from wex.cli.parameters import Setting
 from wex.cli.terminal import (
+    Setting,
     counted,
     out,
     read_spec,
@@ -19,11 +19,11 @@ from wex.cli.terminal import (
     rows_table,
     warn_if_unbounded,
 )
-from wex.engine.chosen import keys_in_words
 from wex.engine.files.options import in_python, in_shell, text_options
 from wex.engine.files.sources import STDIN, refuse_overwriting
 from wex.engine.files.writing import check_output, json_lines, write_table
 from wex.engine.find import Request, find_in_files
+from wex.engine.input.key_filter import keys_in_words
 from wex.errors import DataError, clean
 
 if TYPE_CHECKING:

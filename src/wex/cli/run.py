@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 import sys
 import time
 import traceback
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wex.cli import ENGINE_FAILED, FINDING, FINE
-from wex.cli.parameters import Duration, Setting
-from wex.cli.stream import put_aside, refused, run_endless
-from wex.cli.terminal import counted, fail, read_spec, require_spark, warn_if_unbounded
-from wex.errors import WexError
+from wex.cli import ENGINE_FAILED, FINDING, FINE, INTERRUPTED, MISTAKE
+from wex.cli.terminal import (
+    Duration,
+    Setting,
+    counted,
+    fail,
+    read_spec,
+    require_spark,
+    warn_if_unbounded,
+)
+from wex.errors import UnboundedError, WexError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import timedelta
+
+    from pyspark.sql import SparkSession
+
+    from wex.spark.batch_job import Job
+    from wex.spark.streaming_job import Endless
+    from wex.spec.tree import Spec
 
 
 @click.command()
@@ -100,7 +116,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     if stream and mode == "overwrite":
         raise click.UsageError("--stream appends to the output, it does not overwrite")
     require_spark()
-    from wex.spark.batch import with_order  # noqa: PLC0415  (loads Spark)
+    from wex.spark.dataframe import with_order  # noqa: PLC0415  (loads Spark)
     from wex.spark.dead_letters import aside  # noqa: PLC0415
     from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
 
@@ -113,12 +129,12 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     settings = {**(ENDLESS if stream else {}), **dict(conf)}
     bar = shown and not stream
     spark = new_session(master, settings, progress=bar, quiet=not bar and not debug)
-    from wex.spark.jobs import Job, run_job  # noqa: PLC0415
+    from wex.spark.batch_job import Job, run_job  # noqa: PLC0415
 
     job = Job(source, target, input_format, output_format, dict(options), mode)
     start = time.monotonic()
     if stream:
-        from wex.spark.endless import Endless  # noqa: PLC0415
+        from wex.spark.streaming_job import Endless  # noqa: PLC0415
 
         assert checkpoint is not None
         endless = Endless(checkpoint, trigger, watermark)
@@ -153,3 +169,88 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     )
     warn_if_unbounded(found)  # last: the job does not wait for it
     return FINE
+
+
+def refused(spec: Spec) -> bool:
+    """Tell whether what a spec holds can grow without bound, and say why it is not run."""
+    from wex.analysis.boundedness_guard import refuse_unbounded  # noqa: PLC0415  (loads the solver)
+
+    try:
+        refuse_unbounded(spec)
+    except UnboundedError as error:
+        hint = "bound it (see `wex check`), or say --allow-unbounded and watch the state"
+        fail(UnboundedError(error.code, error.message, hint))
+        return True
+    return False
+
+
+def run_endless(
+    spark: SparkSession,
+    spec: Spec,
+    job: Job,
+    endless: Endless,
+    rules: dict[str, Any],
+    *,
+    debug: bool,
+) -> int:
+    """Run an endless job until it ends or is interrupted, and say what it does."""
+    from wex.spark.session import end_session  # noqa: PLC0415
+    from wex.spark.streaming_job import start_stream, watched  # noqa: PLC0415
+
+    live = bool(sys.stderr and sys.stderr.isatty())
+
+    def told(counts: dict[str, int]) -> None:
+        if live:  # in one line, whatever was there before
+            width = shutil.get_terminal_size().columns - 1
+            click.echo(f"\r\x1b[K{_shown(counts, rules)[:width]}", nl=False, err=True)
+
+    try:
+        with asked_to_stop() as asked:
+            query = start_stream(spark, spec, job, endless, **rules)
+            total = watched(query, job, endless, told, lambda: bool(asked))
+    except WexError as error:
+        if debug:
+            traceback.print_exc()
+        fail(error)
+        return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
+    finally:
+        end_session(spark)
+    said = _shown(total, rules) if any(total.values()) else "nothing new"
+    click.echo(("\n" if live else "") + f"{said}, in {job.target}", err=True)
+    if asked:
+        click.echo("stopped; start it again with the same --checkpoint to go on", err=True)
+    return INTERRUPTED if asked else FINE
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[list[int]]:
+    """Note signals that ask to stop, and do nothing else.
+
+    PySpark's own handler would break whatever call to Java it interrupts.
+    """
+    asked: list[int] = []
+    chosen = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, lambda number, _: asked.append(number)) for each in chosen]
+    try:
+        yield asked
+    finally:
+        for each, handler in zip(chosen, before, strict=True):
+            signal.signal(each, handler)
+
+
+def put_aside(count: int, bad_rows: str, folder: str | None) -> str:
+    """Return what became of bad rows, as part of a line; nothing, if there were none."""
+    if not count:
+        return ""
+    rows = f" {counted(count, 'bad row')}"
+    return f"{rows} diverted to {folder}," if bad_rows == "divert" else f"{rows} skipped,"
+
+
+def _shown(counts: dict[str, int], rules: dict[str, Any]) -> str:
+    return (
+        f"{counted(counts['processed'], 'event')} of {counted(counts['streams'], 'stream')},"
+        f" {counts['late']:,} late,"
+        f"{put_aside(counts['bad'], rules['bad_rows'], rules['bad_rows_to'])}"
+        f" {counts['buffered']:,} waiting, {counted(counts['open'], 'start')} open,"
+        f" {counted(counts['state_bytes'], 'byte')} of state"
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -17,6 +20,7 @@ from rich.text import Text
 from wex import limits
 from wex.errors import SpecError, WexError, clean
 from wex.spec import load, parse_bytes
+from wex.spec.types import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from wex.spec.tree import Spec
+
 
 STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
 
@@ -71,7 +76,7 @@ def require_spark() -> None:
 
 def warn_if_unbounded(spec: Spec) -> None:
     """Say on standard error if the starts that a window holds can grow without bound."""
-    from wex.analysis.warned import unbounded  # noqa: PLC0415  (loads the solver)
+    from wex.analysis.boundedness_guard import unbounded  # noqa: PLC0415  (loads the solver)
 
     for line in unbounded(spec):
         click.echo(clean(f"warning: {line}"), err=True)
@@ -121,3 +126,69 @@ def as_json(error: WexError) -> dict[str, object]:
 def print_json(value: object) -> None:
     """Print a value for machines."""
     click.echo(json.dumps(value, indent=2))
+
+
+class Setting(click.ParamType[tuple[str, str]]):
+    """A setting, written `name=value`."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return name and value."""
+        name, equals, rest = str(value).partition("=")
+        if not name or not equals:
+            self.fail(f"{value!r} is not of the form name=value", param, ctx)
+        return name, rest
+
+
+class Duration(click.ParamType[timedelta]):
+    """A time as specs write it: `20 seconds`, `1 hour`."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Return the time."""
+        number, _, unit = str(value).partition(" ")
+        if not number.isdigit() or unit not in UNITS:
+            self.fail(f"{value!r} is not like '20 seconds' or '1 hour'", param, ctx)
+        return timedelta(microseconds=int(number) * UNITS[unit])
+
+
+class Pipe(io.TextIOWrapper):
+    """A text stream that goes on into nowhere once its reader has gone."""
+
+    def write(self, text: str) -> int:
+        """Write, unless nobody reads any more."""
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            self._give_up()
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, unless nobody reads any more."""
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+def guarded(stream: TextIO | None) -> TextIO:
+    """Return a stream for output that never fails for want of a reader or of an encoding."""
+    if stream is None:  # closed before the program began
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream  # a test's own
+    encoding, buffered = stream.encoding, not stream.line_buffering
+    return Pipe(
+        stream.detach(), encoding=encoding, errors="backslashreplace", line_buffering=not buffered
+    )

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import pyarrow as pa
 
-from wex.engine.columns import shown
-from wex.engine.sorting import comes_after, deciding_column
-from wex.engine.values import UNKNOWN
+from wex.engine.eval.terms import UNKNOWN
+from wex.engine.input.columns import shown
+from wex.engine.input.sorting import comes_after, deciding_column
 from wex.errors import DataError
 from wex.spec.types import ORDERED, Type
 from wex.theory.evaluate import INFINITE, NAN, OVERFLOW, ZERO_BY_ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from wex.engine.input.batch import Batch
+    from wex.engine.state.state import State
+
 
 Key = tuple[object, ...]
 
@@ -148,3 +153,61 @@ def arrow_errors() -> Iterator[None]:
         message = f"Arrow cannot work with this data: {str(error).splitlines()[0]}"
         hint = "convert the column, or feed fewer rows at a time"
         raise DataError("arrow", message, hint) from error
+
+
+class FaultError(DataError):
+    """A DataError of one event of a batch: its stream there, and its row.
+
+    A fault that shows when a stream ends is at the row behind its last one.
+    """
+
+    def __init__(self, error: DataError, stream: int, row: int) -> None:
+        super().__init__(
+            error.code,
+            error.message,
+            error.hint or "",
+            column=error.column,
+            key=error.key,
+            position=error.position,
+        )
+        self.error, self.stream, self.row = error, stream, row
+
+    def moved(self, streams: int, rows: int) -> FaultError:
+        """Return the fault as it is seen in a batch with so many streams and rows before."""
+        return FaultError(self.error, self.stream + streams, self.row + rows)
+
+
+class Work(Protocol):
+    """All stages of a batch that can find a fault."""
+
+    def __call__(self, batch: Batch, prior: State, *, last: bool) -> object:
+        """Raise a FaultError, or return."""
+
+
+def first_fault(
+    work: Work, batch: Batch, prior: State, fault: FaultError, *, last: bool
+) -> DataError:
+    """Return the first fault of a batch in which a fault was found."""
+    while True:
+        before = np.arange(fault.stream)
+        alone = batch.part(fault.stream, fault.stream + 1)
+        state = prior.take(np.array([fault.stream]))
+        offset = int(batch.first[fault.stream])
+        try:
+            work(batch.part(0, fault.stream), prior.take(before), last=last)
+        except FaultError as earlier:
+            fault = earlier
+            continue
+        row = fault.row - offset
+        try:
+            work(alone.before(row), state, last=False)
+        except FaultError as earlier:
+            fault = earlier.moved(fault.stream, offset)
+            continue
+        # Before it there is none; at this event the stages tell in their order.
+        ends = fault.row == int(batch.end[fault.stream])
+        try:
+            work(alone if ends else alone.before(row + 1), state, last=ends and last)
+        except FaultError as first:
+            return first.error
+        return fault.error

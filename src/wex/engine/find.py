@@ -6,24 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.engine.arguments import with_arguments
-from wex.engine.chosen import Chosen
 from wex.engine.data_errors import arrow_errors
 from wex.engine.files.json_files import ChangedError
 from wex.engine.files.reading import DEFAULTS, joined_tables, source_of
 from wex.engine.files.sources import files_of
+from wex.engine.input.key_filter import Chosen
 from wex.errors import DataError
 from wex.spec import meaning
+from wex.spec.arguments import with_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
-    from wex.engine.columns import Data
     from wex.engine.files.options import TextOptions
     from wex.engine.files.reading import Source
     from wex.engine.files.sources import Given
+    from wex.engine.input.columns import Data
     from wex.spec import SpecLike, tree
 
 
@@ -35,8 +35,8 @@ def find(
 ) -> pa.Table:
     """Return the windows of a spec in some data, one row each."""
     filled = with_arguments(spec, partition_by, order_by)
-    from wex.engine.arriving import Arriving  # noqa: PLC0415  (the kernels load numba)
-    from wex.engine.running import engine_of  # noqa: PLC0415
+    from wex.engine.engine import engine_of  # noqa: PLC0415
+    from wex.engine.input.prepare import Arriving  # noqa: PLC0415  (the kernels load numba)
 
     engine = engine_of(filled)
     with arrow_errors():
@@ -95,9 +95,9 @@ def _silent(_read: int, _found: int, _rows: int | None) -> None:
 def _find_in_batches(
     spec: tree.Spec, source: Source, chosen: Chosen, progress: Progress
 ) -> tuple[pa.Table, int]:
+    from wex.engine.input.schemas import stacked  # noqa: PLC0415
+    from wex.engine.input.sorting import in_key_order  # noqa: PLC0415
     from wex.engine.processor import Processor  # noqa: PLC0415
-    from wex.engine.schemas import stacked  # noqa: PLC0415
-    from wex.engine.sorting import in_key_order  # noqa: PLC0415
 
     processor = Processor(spec)
     parts, read, windows = [], 0, 0

@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arguments import with_arguments
-from wex.engine.arrays import no_rows
-from wex.engine.arriving import Arriving
-from wex.engine.batch import Batch
-from wex.engine.columns import arrow_type
 from wex.engine.data_errors import arrow_errors
-from wex.engine.memory import Memory
-from wex.engine.running import Engine, engine_of
-from wex.engine.schemas import closed, promoted
-from wex.engine.sorting import sort_indices, sort_keys
-from wex.engine.soundness import read_state
-from wex.engine.state import State, to_bytes
+from wex.engine.engine import Engine, engine_of
+from wex.engine.input.batch import Batch
+from wex.engine.input.columns import arrow_type, no_rows
+from wex.engine.input.prepare import Arriving
+from wex.engine.input.schemas import closed, promoted
+from wex.engine.input.sorting import sort_indices, sort_keys
+from wex.engine.state.state import State, to_bytes
+from wex.engine.state.state_check import read_state
+from wex.engine.state.store import StateStore
 from wex.errors import WexError
+from wex.spec.arguments import with_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from wex.engine.columns import Data
+    from wex.engine.input.columns import Data
     from wex.spec import SpecLike
 
 
@@ -105,7 +104,7 @@ class Processor:
         return [state.counts(name) for name in names] if state.size else []
 
     def _forget(self) -> None:
-        self._memory = Memory(self._engine.stream.partition_by)
+        self._memory = StateStore(self._engine.stream.partition_by)
         self.schema: pa.Schema | None = None  # of the batches so far; null: open
 
     def feed(self, data: Data) -> pa.Table:

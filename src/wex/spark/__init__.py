@@ -3,7 +3,7 @@
 Works on classic sessions and on Spark Connect, and sets nothing in a session that it is given.
 """
 
-from wex.spark.batch import create_view, windows
+from wex.spark.dataframe import create_view, windows
 from wex.spark.errors import recovered
 from wex.spark.sql import register
 

@@ -14,13 +14,13 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs
 
-from wex.engine.bad_rows import CHOICES
+from wex.engine.input.bad_rows import CHOICES
 from wex.errors import WexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wex.engine.bad_rows import BadRows
+    from wex.engine.input.bad_rows import BadRows
 
 ENDING = ".jsonl"
 AT_ONCE = ("s3", "gcs", "abfs")  # where a file is there when it is whole, and cannot be renamed

@@ -8,12 +8,12 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 from pyspark.sql.types import NullType, StructField, StructType, TimestampType
 
-from wex.engine.columns import arrow_type
+from wex.engine.input.columns import arrow_type
 from wex.errors import WexError
 from wex.spec.types import OTHER, TIMESTAMP
 
 if TYPE_CHECKING:
-    from wex.engine.running import Engine
+    from wex.engine.engine import Engine
 
 
 def arrow_schema(schema: StructType, engine: Engine) -> pa.Schema:
@@ -58,3 +58,8 @@ def spark_schema(schema: pa.Schema) -> StructType:
     """Return the Spark schema of a result."""
     found: StructType = from_arrow_schema(schema)
     return found
+
+
+def quoted(name: str) -> str:
+    """Return a column name as Spark's expressions read it."""
+    return f"`{name.replace('`', '``')}`"

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.functions import arrow_udtf
 
-from wex.engine.running import engine_of
-from wex.engine.sweep import Sweep
+from wex.engine.engine import engine_of
+from wex.engine.sorted_scan import SortedScan
 from wex.errors import WexError
-from wex.spark.batch import ROWS, with_order
+from wex.spark.dataframe import ROWS, with_order
 from wex.spark.errors import SECRET, sent
-from wex.spark.pythons import check_workers
 from wex.spark.schemas import declared_schema, spark_schema, to_arrow
+from wex.spark.session import check_workers
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
         message = "a table function has fixed types, and a measure here passes on `other`"
         raise WexError("no-type", message, "leave that measure out, or use create_view")
     declared = to_arrow(declared_schema(engine, others=True))
-    result = Sweep(engine).feed(declared.empty_table()).schema
+    result = SortedScan(engine).feed(declared.empty_table()).schema
     plan, secret = engine.plan.to_bytes(), SECRET
 
     @arrow_udtf(returnType=spark_schema(result))  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
             self.pieces = None
 
         def eval(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
-            from wex.spark.working import Pieces  # noqa: PLC0415  (on the worker)
+            from wex.spark.worker import Pieces  # noqa: PLC0415  (on the worker)
 
             with sent(secret):
                 if self.pieces is None:

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
-from wex.engine.ipc import from_ipc, to_ipc
-from wex.engine.sweep import Sweep
+from wex.engine.sorted_scan import SortedScan
+from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import WexError
-from wex.spark.batch import METRICS, by_position
+from wex.spark.dataframe import METRICS, by_position
+from wex.spark.operator import COUNTED, FOUND, Operator
 from wex.spark.schemas import arrow_schema, spark_schema
 from wex.spark.session import ROCKSDB
-from wex.spark.stateful import COUNTED, FOUND, Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from wex.engine.bucket import Rules
-    from wex.engine.running import Engine
+    from wex.engine.engine import Engine
+    from wex.engine.streaming.bucket import Rules
     from wex.spark.dead_letters import DeadLetters
     from wex.spec import tree
 
@@ -51,7 +51,7 @@ def streaming_windows(
     delay = _delay(engine, frame)
     _state_store(frame)
     schema = arrow_schema(frame.schema, engine)
-    result = Sweep(engine).feed(schema.empty_table())  # raises if the columns do not fit
+    result = SortedScan(engine).feed(schema.empty_table())  # raises if the columns do not fit
     stream = engine.stream
     if delay is None and rules.expire_after is not None:
         message = "silent keys expire by the watermark, and there is none"

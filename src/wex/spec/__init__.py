@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from wex import limits
 from wex.errors import SpecError, WexError
 from wex.spec.parser import read
-from wex.spec.problems import Problems
+from wex.spec.problems import Problems, Source, Span
 from wex.spec.resolve import Meaning, resolve
-from wex.spec.source import Source, Span
 from wex.spec.tree import Spec
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.spec.source import Span
+from wex.spec.problems import Span
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems

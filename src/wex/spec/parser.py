@@ -12,9 +12,10 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
 
-from wex.spec import mistakes, tree
-from wex.spec.building import Building
-from wex.spec.source import Source, Span
+from wex.spec import syntax_errors as mistakes
+from wex.spec import tree
+from wex.spec.problems import Source, Span
+from wex.spec.tree_builder import Building
 from wex.spec.vocabulary import CLOSES, OPENS
 
 if TYPE_CHECKING:

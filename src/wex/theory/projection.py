@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
-from wex.theory.homes import own_home
 from wex.theory.solver import (
     MILLISECONDS,
     Translation,
     UndecidedError,
     limited,
     new_solver,
+    own_context,
     value_in,
 )
 from wex.theory.terms import Atom, Comparison, Constant, Field, Guard, atoms, fields
@@ -150,7 +150,7 @@ class Prover:
     """Questions to z3 about formulas, each asked once."""
 
     def __init__(self) -> None:
-        self.home = own_home()
+        self.home = own_context()
         with self.home:
             self.solver = limited(z3.SimpleSolver(ctx=self.home))
         self._known: dict[tuple[int, ...], tuple[bool, object]] = {}
@@ -227,7 +227,7 @@ class Prover:
 
 def both(*formulas: Formula) -> Formula:
     """Return the conjunction of formulas."""
-    with formulas[0].ctx if formulas else own_home() as home:
+    with formulas[0].ctx if formulas else own_context() as home:
         return z3.simplify(z3.And(*formulas, home))
 
 
@@ -252,7 +252,7 @@ class Searching:
     def __init__(self, codes: dict[str, int], tick: int = SECOND) -> None:
         self.codes = codes
         self.tick = tick  # microseconds between events, where there is a choice
-        self.home = own_home()
+        self.home = own_context()
         with self.home:
             self.solver = new_solver(self.home)
         self.places: dict[tuple[int, str], tuple[Field, z3.ExprRef]] = {}
@@ -365,7 +365,7 @@ def contradiction(
     A part is the number of a step and of one of its guards; there are none if all can hold.
     """
     codes: dict[str, int] = {}
-    with own_home() as home:
+    with own_context() as home:
         solver = new_solver(home)
         solver.set("core.minimize", True)
         for at, guards in enumerate(steps):

@@ -7,6 +7,7 @@ such an atom may be true or false whatever the others are.
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 import z3
 
 from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
-from wex.theory.homes import own_home
 from wex.theory.terms import (
     Absolute,
     Always,
@@ -36,12 +36,14 @@ from wex.theory.terms import (
     is_open,
     rounded,
 )
+from wex.threads import at_fork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Self
 
     from wex.spec.types import Type
-    from wex.theory.homes import Home
+
 
 Asked = TypeVar("Asked", z3.Solver, z3.Optimize)
 # For one question, as z3 counts its work: about a second, whatever else the machine does. It
@@ -54,7 +56,7 @@ class UndecidedError(Exception):
     """z3 could not tell."""
 
 
-def new_solver(home: Home) -> z3.Solver:
+def new_solver(home: SolverContext) -> z3.Solver:
     """Return a solver without any formulas; what it cannot tell in time is unknown."""
     return limited(z3.Solver(ctx=home))
 
@@ -85,7 +87,7 @@ class Translation:
         floating: bool = False,
         position: int | None = None,
     ) -> None:
-        self.home = own_home()
+        self.home = own_context()
         self.position = position
         self.missing = missing
         self.lookback = lookback
@@ -323,3 +325,72 @@ def _python(value: z3.ExprRef, field: Field, names: dict[int | Fraction, str]) -
         taken = set(names.values())
         names[number] = next(text for text in map("text{}".format, count()) if text not in taken)
     return names[number]
+
+
+MOST_CONTEXTS = 8  # a context takes 16 MB
+
+
+class SolverContext(z3.Context):  # type: ignore[misc]
+    """A z3 context, to be used under its lock: `with home: ...`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        z3.Z3_enable_concurrent_dec_ref(self.ref())
+        self.lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        if _fork.is_set() and not _own.inside:
+            with _changing:  # until the fork is over: it must not have to wait for its turn
+                pass
+        self.lock.acquire()
+        _own.inside += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _own.inside -= 1
+        self.lock.release()
+
+
+class _Own(threading.local):
+    """What belongs to one thread."""
+
+    home: SolverContext | None = None
+    inside = 0  # how many times it has entered a home
+
+
+_homes: list[SolverContext] = []
+_changing = threading.RLock()
+_fork = threading.Event()
+_turns = count()
+_own = _Own()
+
+
+def own_context() -> SolverContext:
+    """Return the home in which this thread makes its formulas."""
+    if _own.home is None:
+        with _changing:
+            turn = next(_turns) % MOST_CONTEXTS
+            if turn == len(_homes):
+                _homes.append(SolverContext())
+            _own.home = _homes[turn]
+    return _own.home
+
+
+# A fork waits until no other thread is inside z3, which has locks of its own.
+
+
+def _take_all() -> None:
+    _changing.acquire()
+    _fork.set()
+    for home in _homes:
+        home.lock.acquire()
+
+
+def _leave_all() -> None:
+    for home in _homes:
+        home.lock.release()
+    _fork.clear()
+    _changing.release()
+
+
+at_fork(_take_all, _leave_all)

@@ -18,7 +18,7 @@ from wex.engine.files.encoding import check_encoding, decoded, not_decoded
 from wex.engine.files.formats import is_tabbed
 from wex.engine.files.guesses import explained, header_proposal, proposing
 from wex.engine.files.texts import MOST_SHOWN, BadTextError
-from wex.spec.suggest import did_you_mean
+from wex.errors import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

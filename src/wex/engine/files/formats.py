@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.errors import WexError
-from wex.spec.suggest import did_you_mean
+from wex.errors import WexError, did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.columns import arrow_type
 from wex.engine.files.encoding import check_encoding, decoded, not_decoded
 from wex.engine.files.guesses import explained
 from wex.engine.files.texts import BadTextError
-from wex.errors import DataError
-from wex.spec.suggest import did_you_mean
+from wex.engine.input.columns import arrow_type
+from wex.errors import DataError, did_you_mean
 from wex.spec.types import BOOL, DATE, OTHER, TIMESTAMP
 
 if TYPE_CHECKING:

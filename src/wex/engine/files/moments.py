@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.errors import WexError
-from wex.spec.suggest import did_you_mean
+from wex.errors import WexError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from wex.engine.files.moments import ISO, check_format
-from wex.errors import WexError
-from wex.spec.suggest import did_you_mean
+from wex.errors import WexError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from wex.engine.arrays import no_rows
-from wex.engine.columns import arrow_type
 from wex.engine.files.csv_files import read_csv
 from wex.engine.files.json_files import ChangedError, Keys, read_json
 from wex.engine.files.options import TextOptions, in_python
 from wex.engine.files.sources import damaged, files_of, no_file
 from wex.engine.files.texts import BadTextError, TextColumns
-from wex.errors import DataError
-from wex.spec.suggest import did_you_mean
+from wex.engine.input.columns import arrow_type, no_rows
+from wex.errors import DataError, did_you_mean
 from wex.spec.types import TIMESTAMP, Type
 
 if TYPE_CHECKING:

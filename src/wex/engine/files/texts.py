@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.columns import arrow_type
 from wex.engine.files.moments import ISO, quick_iso, read_moments
+from wex.engine.input.columns import arrow_type
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, TIMESTAMP, Type
 
 if TYPE_CHECKING:

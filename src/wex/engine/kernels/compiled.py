@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-from wex.forking import at_fork
+from wex.threads import at_fork
 
 Function = TypeVar("Function", bound=Callable[..., object])
 _placing = threading.Lock()
@@ -42,7 +42,7 @@ def compiled(function: Function) -> Function:
     return _compiled(function)
 
 
-def lean(function: Function) -> Function:
+def compiled_without_refcounts(function: Function) -> Function:
     """Return a compiled function without reference counts: it cannot allocate."""
     return _compiled(function, _nrt=False)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.kernels.compiled import lean
+from wex.engine.kernels.compiled import compiled_without_refcounts
 from wex.engine.kernels.lists import (
     CLOCK,
     FAR,
@@ -29,31 +29,22 @@ from wex.engine.kernels.lists import (
     only_oldest,
     write_held,
 )
-from wex.engine.kernels.shapes import (
-    BIRTH,
-    DROP,
-    EMIT,
-    EMITTED,
-    Clauses,
-    Configs,
-    Ints,
-    Segments,
-)
+from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, Clauses, Configs, Ints, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.lent import Lent
+    from wex.engine.kernels.buffers import Buffers
 
 
-@lean
+@compiled_without_refcounts
 def run_configs(
     codes: NDArray[np.uint8],
     clock: Ints,
     machine: Configs,
     clauses: Clauses,
     streams: Segments,
-    lent: Lent,
+    lent: Buffers,
     last: bool,
 ) -> bool:
     """Write the windows of a batch and what is held after it; False: there was not enough room.

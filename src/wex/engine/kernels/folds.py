@@ -20,7 +20,7 @@ from wex.engine.kernels.compiled import compiled, inlined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.shapes import Ints
+    from wex.engine.kernels.types import Ints
 
     Floats = NDArray[np.float64]
 

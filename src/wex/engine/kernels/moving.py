@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.kernels.compiled import inlined, lean
+from wex.engine.kernels.compiled import compiled_without_refcounts, inlined
 from wex.engine.kernels.lists import (
     AFTER,
     BEFORE,
@@ -46,12 +46,12 @@ from wex.engine.kernels.lists import (
     put_first,
     write_held,
 )
-from wex.engine.kernels.shapes import Automata, Clauses, Ints, Segments
+from wex.engine.kernels.types import Automata, Clauses, Ints, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.lent import Lent
+    from wex.engine.kernels.buffers import Buffers
 
 LISTED = 2  # beside the states in use now and then: the row for which a state was listed last
 
@@ -67,14 +67,14 @@ def drop_all(
         drop(lists, runs, chained + each)
 
 
-@lean
+@compiled_without_refcounts
 def run_moving(
     codes: NDArray[np.uint8],
     clock: Ints,
     machine: Automata,
     clauses: Clauses,
     streams: Segments,
-    lent: Lent,
+    lent: Buffers,
     last: bool,
 ) -> bool:
     """Write the windows of a batch and what is held after it; False: there was not enough room.

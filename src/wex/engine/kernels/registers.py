@@ -14,12 +14,12 @@ import numpy as np
 
 from wex.engine.kernels.compiled import compiled
 from wex.engine.kernels.lists import too_old
-from wex.engine.kernels.shapes import Clauses, Ints, Registers, Segments
+from wex.engine.kernels.types import Clauses, Ints, Registers, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.lent import Lent
+    from wex.engine.kernels.buffers import Buffers
 
 SLOTS = 31
 NO_SLOT = 31  # the register that nobody reads
@@ -37,7 +37,7 @@ def run_registers(
     machine: Registers,
     clauses: Clauses,
     streams: Segments,
-    lent: Lent,
+    lent: Buffers,
     last: bool,
     at_ends: bool,
 ) -> None:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.engine.kernels.compiled import lean
+from wex.engine.kernels.compiled import compiled_without_refcounts
 from wex.engine.kernels.lists import CLOCK, PANE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.lent import Lent
-    from wex.engine.kernels.shapes import Ints, Segments, Sliding
+    from wex.engine.kernels.buffers import Buffers
+    from wex.engine.kernels.types import Ints, Segments, Sliding
 
 DUE = CLOCK  # in the queue: the row where a window ends
 
 
-@lean
+@compiled_without_refcounts
 def run_sliding(
     codes: NDArray[np.uint8],
     clock: Ints,  # noqa: ARG001  (as for all kernels)
     machine: Sliding,
     streams: Segments,
-    lent: Lent,
+    lent: Buffers,
     last: bool,
 ) -> None:
     """Write the windows of a batch and what is held after it; `last`: the streams end with it."""

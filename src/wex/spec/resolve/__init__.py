@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.spec.resolve.events import Scope
 from wex.spec.resolve.expand import expand
 from wex.spec.resolve.items import (
     check_assume,
@@ -19,6 +18,7 @@ from wex.spec.resolve.items import (
     check_window,
     check_windows_together,
 )
+from wex.spec.resolve.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

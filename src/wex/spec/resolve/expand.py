@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec import tree
 from wex.spec.numbers import MAX_LOOKBACK
-from wex.spec.resolve.events import in_order
+from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 
 if TYPE_CHECKING:

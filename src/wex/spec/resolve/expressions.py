@@ -9,8 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from wex.errors import closest, did_you_mean
 from wex.spec import tree
-from wex.spec.suggest import closest, did_you_mean
 from wex.spec.types import (
     BOOL,
     DATE,

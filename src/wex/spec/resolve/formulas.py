@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from wex.errors import did_you_mean
 from wex.spec import tree
 from wex.spec.numbers import MAX_COUNT
-from wex.spec.suggest import did_you_mean
 from wex.spec.types import BOOL, PREDICATE
 
 if TYPE_CHECKING:
-    from wex.spec.resolve.events import Events
+    from wex.spec.resolve.scope import Events
 
 Bound = dict[str, Literal["position", "set"]]
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex.errors import closest, did_you_mean
 from wex.spec import tree
+from wex.spec.aggregates import signature
 from wex.spec.numbers import MAX_EVENTS, check_count
-from wex.spec.resolve.events import Events, Scope, in_order
+from wex.spec.resolve.expressions import Expressions
 from wex.spec.resolve.formulas import check_formula
-from wex.spec.resolve.measures import Having, Measures
-from wex.spec.resolve.regexes import check_regex
-from wex.spec.suggest import closest, did_you_mean
+from wex.spec.resolve.scope import Events, Scope, aggregate_hint, in_order
 from wex.spec.types import (
+    BOOL,
     EVENT_UNITS,
     FIELD_TYPE_NAMES,
     FIELD_TYPES,
+    NUMBERS,
     OTHER,
+    PREDICATE,
     TIMESTAMP,
     TYPE_SYNONYMS,
     Type,
@@ -24,9 +27,10 @@ from wex.spec.types import (
 from wex.spec.vocabulary import ALIKE, CLAUSES, KEEP, RESULT_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from wex.spec.problems import Problems
+
 
 NULLS = ("error", "skip")
 
@@ -235,3 +239,177 @@ def _unique(
             hint = "remove it, or give it another name"
             problems.add("duplicate-name", name, message, hint)
         seen.add(name.text)
+
+
+class Measures(Expressions):
+    """The values of a window: aggregates of its events, and arithmetic on them."""
+
+    def __init__(self, events: Events) -> None:
+        super().__init__(events.problems)
+        self.events = events
+
+    def measure(self, node: tree.Expr) -> Type | None:
+        """Return the type of a measure."""
+        type_ = self.infer(node)
+        if type_ != PREDICATE:
+            return type_
+        self.problems.add(
+            "wrong-sort",
+            node,
+            "this is a predicate, and a measure is a value",
+            "of the events say `some(p)`, `every(p)` or `count_if(p)`; of measures say `having`",
+        )
+        return None
+
+    def ref(self, node: tree.Ref) -> Type | None:
+        type_ = self.events.ref(node)
+        if type_ is not None:
+            hint = f"say which: `first({node})`, `last({node})`"
+            if type_ in NUMBERS:
+                hint = f"say which: `last({node})`, `max({node})`, `avg({node})`"
+            elif type_ == PREDICATE:
+                hint = f"say how often, or whether: `count_if({node})`, `some({node})`, `every({node})`"
+            message = f"a window has many values of `{node}`"
+            self.problems.add("field-outside-aggregate", node, message, hint)
+        return None
+
+    def is_first(self, node: tree.IsFirst) -> Type | None:
+        message = "`is_first` is asked of an event, not of a window"
+        self.problems.add("wrong-sort", node, message, f"write `some({node})`")
+        return None
+
+    def call(self, node: tree.Call) -> Type | None:
+        aggregate = signature(node.name.text)
+        if node.filter is not None:
+            self.events.predicate(node.filter)
+        if aggregate is None:
+            message = f"there is no aggregate called `{node.name.text}`"
+            hint = aggregate_hint(node.name.text)
+            self.problems.add("unknown-aggregate", node.name, message, hint)
+            return None
+        if not self.arity(node, aggregate.takes):
+            return None
+        types = [self.events.infer(arg) for arg in node.args]
+        known = [type_ for type_ in types if type_ is not None]
+        if len(known) < len(types):
+            return None
+        result = aggregate.result(*known)
+        if result is None:
+            shown = " and ".join(map(str, known))
+            hint = f"it takes {aggregate.wants}"
+            message = f"`{node.name.text}` makes no sense of {shown}"
+            self.problems.add("wrong-type", node, message, hint)
+        return result
+
+
+class Having(Expressions):
+    """A predicate over the measures of one window."""
+
+    def __init__(self, measures: Mapping[str, Type | None], problems: Problems) -> None:
+        super().__init__(problems)
+        self.measures = measures
+
+    def ref(self, node: tree.Ref) -> Type | None:
+        if node.offset:
+            message = "a window has no window before it to look back at"
+            self.problems.add("lookback-here", node, message, f"write `{node.name}`")
+            return None
+        if node.name in self.measures:
+            return self.measures[node.name]
+        hint = "name what you need: `measure count() as n having n > 3`"
+        if self.measures:
+            hint = did_you_mean(node.name, self.measures, "the measures of this window are")
+        message = f"this window has no measure called `{node.name}`"
+        self.problems.add("unknown-name", node, message, hint)
+        return None
+
+    def is_first(self, node: tree.IsFirst) -> Type | None:
+        hint = "measure it, `some(is_first) as started`, and name that here"
+        self.problems.add("wrong-sort", node, "`is_first` is asked of an event", hint)
+        return None
+
+    def call(self, node: tree.Call) -> Type | None:
+        name = node.name.text
+        if signature(name):
+            self.problems.add(
+                "aggregate-here",
+                node,
+                "`having` speaks about measures by their names",
+                f"measure it, `measure {node} as m`, and write `m` here",
+            )
+        else:
+            hint = did_you_mean(name, ("abs",), "in `having` there is only")
+            message = f"there is no function called `{name}` here"
+            self.problems.add("unknown-aggregate", node.name, message, hint)
+        return None
+
+
+def check_regex(regex: tree.Regex, events: Events, clauses: Sequence[str]) -> None:
+    """Check the atoms; `clauses` are the words that an unknown name may be a misspelling of."""
+    match regex:
+        case tree.Atom():
+            _check_atom(regex, events)
+        case tree.Concat(parts):
+            _check_concat(parts, events, clauses)
+        case tree.Union(parts) | tree.Intersection(parts):
+            for part in parts:
+                check_regex(part, events, clauses)
+        case tree.Complement(body) | tree.Repeat(body):
+            check_regex(body, events, clauses)
+
+
+def _check_concat(parts: Sequence[tree.Regex], events: Events, clauses: Sequence[str]) -> None:
+    skipped: tree.Regex | None = None
+    for part, behind in zip(parts, [*parts[1:], None], strict=True):
+        named = part.predicate if isinstance(part, tree.Atom) else None
+        index = behind.predicate if isinstance(behind, tree.Atom) else None
+        if isinstance(named, tree.Ref) and not named.offset and isinstance(index, tree.Int):
+            assert behind is not None
+            _note_index(named, behind, index.value, events)
+            skipped = behind
+        elif _misspelt(part, events, clauses):
+            return  # what follows would have belonged to that clause
+        elif part is not skipped:
+            check_regex(part, events, clauses)
+
+
+def _misspelt(part: tree.Regex, events: Events, clauses: Sequence[str]) -> bool:
+    """Note a bare name that is not declared and looks like a clause."""
+    if not isinstance(part, tree.Atom) or not isinstance(part.predicate, tree.Ref):
+        return False
+    name = part.predicate.name
+    if name in events.scope or events.problems.full:
+        return False
+    clause = closest(name, clauses, ALIKE)
+    if clause is None:
+        return False
+    message = f"`{name}` is neither a clause nor a name that is declared"
+    events.problems.add("unknown-clause", part, message, f"did you mean `{clause}`?")
+    return True
+
+
+def _note_index(name: tree.Ref, index: tree.Regex, offset: int, events: Events) -> None:
+    looked = tree.Ref(name.name, min(offset, -1))
+    whole = (
+        f"[{looked}]" if events.ref(tree.Ref(name.name)) in (BOOL, PREDICATE) else f"[{looked} > …]"
+    )
+    events.problems.add(
+        "lookback-here",
+        index,
+        "in a regular expression brackets hold a predicate, not an index",
+        f"to look back put the whole into brackets: `{whole}`",
+    )
+
+
+def _check_atom(atom: tree.Atom, events: Events) -> None:
+    if not isinstance(atom.predicate, tree.Ref):
+        events.predicate(atom.predicate)
+        return
+    type_ = events.ref(atom.predicate)
+    if type_ is not None and type_ not in (BOOL, PREDICATE):
+        events.problems.add(
+            "wrong-sort",
+            atom,
+            f"`{atom.predicate}` is a value of type {type_.name}, not a predicate",
+            f"say what has to hold of it: `[{atom.predicate} > …]`",
+        )

@@ -8,33 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
-from wex.spec.tree.expressions import (
-    And,
-    Between,
-    Binary,
-    Bool,
-    Call,
-    Compare,
-    CompareOp,
-    Duration,
-    Expr,
-    Holds,
-    Iff,
-    Implies,
-    In,
-    Int,
-    IsFirst,
-    Mark,
-    Member,
-    Moment,
-    Neg,
-    Not,
-    Or,
-    Quantified,
-    Real,
-    Ref,
-    Text,
-)
 from wex.spec.tree.items import (
     Assume,
     Field,
@@ -49,23 +22,50 @@ from wex.spec.tree.items import (
     Window,
     Within,
 )
-from wex.spec.tree.node import Name, Node, walk
-from wex.spec.tree.regexes import (
+from wex.spec.tree.nodes import (
+    And,
     Anything,
     Atom,
+    Between,
+    Binary,
+    Bool,
+    Call,
+    Compare,
+    CompareOp,
     Complement,
     Concat,
+    Duration,
     Empty,
+    Expr,
+    Holds,
+    Iff,
+    Implies,
+    In,
+    Int,
     Intersection,
+    IsFirst,
+    Mark,
+    Member,
+    Moment,
+    Name,
+    Neg,
+    Node,
+    Not,
+    Or,
+    Quantified,
+    Real,
+    Ref,
     Regex,
     Repeat,
+    Text,
     Union,
+    walk,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wex.spec.source import Span
+    from wex.spec.problems import Span
 
 __all__ = [
     "MAX_DEPTH",

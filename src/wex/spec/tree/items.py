@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wex.spec.tree.node import Name, Node
+from wex.spec.tree.nodes import Name, Node
 
 if TYPE_CHECKING:
-    from wex.spec.source import Source
-    from wex.spec.tree.expressions import Expr, Int, Real, Text
-    from wex.spec.tree.regexes import Regex
+    from wex.spec.problems import Source
+    from wex.spec.tree.nodes import Expr, Int, Real, Regex, Text
 
 
 @dataclass(frozen=True)

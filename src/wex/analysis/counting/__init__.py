@@ -1,0 +1,1 @@
+"""Counting starts: how many can be open or held at once."""

@@ -1,0 +1,288 @@
+"""From a formula φ(begin, end) to the normal form: marked automata, subformula by subformula.
+
+Words end at `end`, so it needs no track. The automaton with `begin` as its only track is split at
+the states in which the mark of `begin` is read: before it lies the prefix, from it on the window.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex import limits
+from wex.automata.tracks import (
+    Marked,
+    Variable,
+    joined,
+    marked,
+    negated,
+    only_positions,
+    projected,
+    singly,
+)
+from wex.compile import logic
+from wex.compile.logic import BEGIN, Logic, Place
+from wex.compile.normal_form import NormalForm, split_form
+from wex.errors import LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wex.compile.guards import Reading
+    from wex.spec import tree
+
+OPS: dict[str, Callable[[int, int], bool]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+MOST_BACK = (
+    16  # events that an atom may look back on from a position: two to the power of it states
+)
+BAD, GOOD = "bad", "good"
+
+
+def formula_form(reading: Reading, formula: tree.Expr) -> NormalForm:
+    """Return the normal form of a window given by a formula."""
+    compiler = _Compiler(reading)
+    found = compiler.compile(logic.logic_of(formula))
+    whole = joined(found, singly(compiler.letters, BEGIN), lambda a, b: a and b).over((BEGIN,))
+    letters = compiler.letters
+    unmarked, mark = np.arange(letters), np.arange(letters) + letters
+    dfa = whole.dfa
+    return split_form(
+        dfa.table[:, dfa.classes[unmarked]], dfa.table[:, dfa.classes[mark]], dfa.final
+    )
+
+
+class _Compiler:
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.letters = len(reading.letters)
+        self._known: dict[object, Marked] = {}
+
+    def compile(self, node: Logic) -> Marked:
+        """Return the automaton of a formula; formulas that differ in names only share one."""
+        names: dict[Variable, int] = {}
+        key = _key(node, names)
+        if key not in self._known:
+            try:
+                found = self._compile(node)
+            except LimitError as error:
+                if " in `" in error.message:
+                    raise
+                raise LimitError(
+                    error.limit, f"{error.message}, in `{_cut(logic.shown(node))}`", str(error.hint)
+                ) from error
+            self._known[key] = self._renamed(found, names)
+        known = self._known[key]
+        order = {number: variable for variable, number in names.items()}
+        tracks = tuple(order[int(track.name)] for track in known.tracks)
+        return Marked(self.letters, tracks, known.dfa)
+
+    @staticmethod
+    def _renamed(found: Marked, names: dict[Variable, int]) -> Marked:
+        tracks = tuple(Variable(str(names[each]), each.is_set) for each in found.tracks)
+        return Marked(found.letters, tracks, found.dfa)
+
+    def _compile(self, node: Logic) -> Marked:
+        limits.require(
+            "symbols", self.letters << len(logic.free(node)), "the letters and marks of a formula"
+        )
+        match node:
+            case logic.Constant(value):
+                return self._constant(value)
+            case logic.Letter(predicate, place, holds):
+                mask = self.reading.where(predicate)
+                return self._letter(mask, place, holds=holds)
+            case logic.Order(op, left, right):
+                return self._order(op, left, right)
+            case logic.Member(place, chosen, holds):
+                return self._member(place, chosen, holds=holds)
+            case logic.Both(parts):
+                return self._all([self.compile(part) for part in parts], lambda a, b: a and b)
+            case logic.Either(parts):
+                whole = [self._widened(self.compile(part), node) for part in parts]
+                return self._all(whole, lambda a, b: a or b)
+            case logic.Same(left, right):
+                one, two = (self._widened(self.compile(each), node) for each in (left, right))
+                return only_positions(joined(one, two, lambda a, b: a == b))
+            case logic.Some(variable, body):
+                return projected(self.compile(body), variable)
+            case logic.Every(variable, body):
+                return negated(projected(negated(self.compile(body)), variable))
+        raise TypeError(node)
+
+    def _widened(self, found: Marked, whole: Logic) -> Marked:
+        """Return an automaton with one mark for each position of the whole formula."""
+        for track in sorted(logic.free(whole), key=lambda each: each.name):
+            if track not in found.tracks and not track.is_set:
+                found = joined(found, singly(self.letters, track), lambda a, b: a and b)
+        return found
+
+    @staticmethod
+    def _all(parts: list[Marked], accept: Callable[[bool, bool], bool]) -> Marked:
+        """Return the product of automata, small ones first."""
+        while len(parts) > 1:
+            parts.sort(key=lambda each: each.dfa.states * (1 << len(each.tracks)), reverse=True)
+            parts.append(joined(parts.pop(), parts.pop(), accept))
+        return parts[0]
+
+    # --- Atoms
+
+    def _constant(self, value: bool) -> Marked:
+        return marked(self.letters, (), None, 0, lambda *_: 0, lambda _: value)
+
+    def _letter(self, mask: int, place: Place, *, holds: bool) -> Marked:
+        return self._at(place, (), mask, lambda letter, _: letter, holds=holds)
+
+    def _member(self, place: Place, chosen: Variable, *, holds: bool) -> Marked:
+        return self._at(place, (chosen,), None, lambda _, bits: bool(bits & 1), holds=holds)
+
+    def _at(
+        self,
+        place: Place,
+        sets: tuple[Variable, ...],
+        mask: int | None,
+        true: Callable[[bool, int], bool],
+        *,
+        holds: bool,
+    ) -> Marked:
+        """Return the automaton of what is true of a symbol at a place, and false outside the word."""
+        limits.require(
+            "work", 1 << max(0, -place.offset - MOST_BACK), "how far a formula looks back"
+        )
+        if place.variable is None:
+            return self._at_end(-place.offset, sets, mask, true, holds=holds)
+        tracks = (*sets, place.variable)
+        own = 1 << len(sets)
+        back = -place.offset
+
+        def step(state: object, letter: bool, bits: int) -> object:
+            now, here = true(letter, bits), bool(bits & own)
+            if state == BAD or (here and not isinstance(state, tuple)):
+                return BAD
+            if isinstance(state, int):  # events until the place comes
+                return state - 1 if state > 1 else GOOD if now == holds else BAD
+            if not isinstance(state, tuple):  # the place has been seen
+                return state
+            if not here:
+                return (*state, now)[-back:] if back > 0 else ()
+            if back > 0:
+                return GOOD if (len(state) >= back and state[-back]) == holds else BAD
+            return -back if back else GOOD if now == holds else BAD
+
+        def is_final(state: object) -> bool:
+            # A place behind the last event is outside.
+            return state == GOOD or (isinstance(state, int) and not holds)
+
+        return marked(self.letters, tracks, mask, (), step, is_final)
+
+    def _at_end(
+        self,
+        back: int,
+        sets: tuple[Variable, ...],
+        mask: int | None,
+        true: Callable[[bool, int], bool],
+        *,
+        holds: bool,
+    ) -> Marked:
+        if back < 0:
+            return self._constant(not holds)
+
+        def step(state: object, letter: bool, bits: int) -> object:
+            assert isinstance(state, tuple)
+            return (*state, true(letter, bits))[-back - 1 :]
+
+        def is_final(state: object) -> bool:
+            assert isinstance(state, tuple)
+            return bool(len(state) > back and state[0]) == holds
+
+        return marked(self.letters, sets, mask, (), step, is_final)
+
+    def _order(self, op: str, left: Place, right: Place) -> Marked:
+        """Return the automaton of left op right, as a difference: left - right op most."""
+        most = right.offset - left.offset
+        one, two = left.variable, right.variable
+        if one == two:
+            known = self._constant(OPS[op](0, most))
+            return known if one is None else self._widened(known, logic.Order(op, left, right))
+        if two is None:
+            assert one is not None
+            return self._before_end(one, lambda gap: OPS[op](-gap, most), abs(most) + 1)
+        if one is None:
+            return self._before_end(two, lambda gap: OPS[op](gap, most), abs(most) + 1)
+        return self._apart(one, two, lambda gap: OPS[op](gap, most), abs(most) + 1)
+
+    def _before_end(self, track: Variable, fits: Callable[[int], bool], far: int) -> Marked:
+        """Return that the end lies so many events behind a position; from `far` on all is alike."""
+
+        def step(state: object, _: bool, bits: int) -> object:
+            if state == BAD or (bits and state is not None):
+                return BAD
+            if state is None:
+                return 0 if bits else None
+            assert isinstance(state, int)
+            return min(far, state + 1)
+
+        return marked(
+            self.letters,
+            (track,),
+            None,
+            None,
+            step,
+            lambda state: isinstance(state, int) and fits(state),
+        )
+
+    def _apart(self, one: Variable, two: Variable, fits: Callable[[int], bool], far: int) -> Marked:
+        """Return that the difference of two positions fits."""
+
+        def step(state: object, _: bool, bits: int) -> object:
+            if state == BAD:
+                return BAD
+            if state == GOOD:
+                return BAD if bits else GOOD
+            if state is None:
+                if bits == 3:
+                    return GOOD if fits(0) else BAD
+                return (bits, 0) if bits else None
+            assert isinstance(state, tuple)
+            first, gap = state
+            gap = min(far, gap + 1)
+            if not bits:
+                return (first, gap)
+            if bits & first:
+                return BAD
+            return GOOD if fits(-gap if first == 1 else gap) else BAD
+
+        return marked(self.letters, (one, two), None, None, step, lambda state: state == GOOD)
+
+
+def _key(node: Logic, names: dict[Variable, int]) -> object:
+    """Return a formula with numbers for variables, in the order in which they come."""
+
+    def of(variable: Variable | None) -> int | None:
+        return None if variable is None else names.setdefault(variable, len(names))
+
+    match node:
+        case logic.Letter(predicate, place, holds):
+            return ("letter", predicate, of(place.variable), place.offset, holds)
+        case logic.Order(op, left, right):
+            return ("order", op, of(left.variable), left.offset, of(right.variable), right.offset)
+        case logic.Member(place, chosen, holds):
+            return ("member", of(place.variable), place.offset, of(chosen), holds)
+        case logic.Both(parts):
+            return ("both", *(_key(part, names) for part in parts))
+        case logic.Either(parts):
+            return ("either", *(_key(part, names) for part in parts))
+        case logic.Same(left, right):
+            return ("same", _key(left, names), _key(right, names))
+        case logic.Some(variable, body):
+            return ("some", variable.is_set, of(variable), _key(body, names))
+        case logic.Every(variable, body):
+            return ("every", variable.is_set, of(variable), _key(body, names))
+    return node
+
+
+def _cut(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,417 @@
+"""Whether a plan that was read from bytes is one that could have been made from a spec.
+
+Engines trust a plan: its tables become indices in compiled code. So whatever a plan says is
+checked once, where it comes in: types, shapes, ranges, and that its parts fit each other.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.automata.dfa import DFA
+from wex.compile.measures import PREDICATE_AGGREGATES, Aggregate, Measure
+from wex.compile.plan import Plan, PlannedLetters, PlannedPromise, PlannedStream, PlannedWindow
+from wex.framing import require
+from wex.spec.aggregates import AGGREGATES, signature
+from wex.spec.numbers import MAX_LOOKBACK
+from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
+from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
+from wex.theory.evaluate import COMPARE, WHOLE
+from wex.theory.terms import (
+    Absolute,
+    Always,
+    And,
+    Arithmetic,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    IsFirst,
+    Negative,
+    Not,
+    Or,
+    Term,
+    Truth,
+    kind_of,
+    offsets,
+)
+from wex.theory.terms import fields as fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Scope = Mapping[str, Type]  # the fields that a term may read
+
+MOST_LETTERS = 1 << 16  # kernels have classes of letters in two bytes
+MOST_ARGUMENTS = 8
+DEPTH = 400  # of nested terms and guards: twice what a spec can have, with all lets expanded
+OPERATORS = ("+", "-", "*", "/")
+
+
+def check_plan(plan: object) -> None:
+    """Raise an UnsoundError if something is wrong with a plan."""
+    require(isinstance(plan, Plan), "it holds something else than a plan")
+    assert isinstance(plan, Plan)
+    require(isinstance(plan.stream, PlannedStream), "it has no stream")
+    fields = _check_stream(plan.stream)
+    for guard in _tuple(plan.guards, "guards"):
+        _check_guard(guard, fields, 0)
+    require(_tuple(plan.windows, "windows"), "it has no windows")
+    for window in plan.windows:
+        require(isinstance(window, PlannedWindow), "a window is something else")
+        _check_window(window, plan, fields)
+    _check_columns(plan)
+    if plan.promise is not None:
+        require(isinstance(plan.promise, PlannedPromise), "its promise is something else")
+        _check_promise(plan.promise, plan)
+
+
+# --- Plain values
+
+
+def _tuple(value: object, what: str) -> tuple[object, ...]:
+    require(isinstance(value, tuple), f"{what} is not a list")
+    assert isinstance(value, tuple)
+    return value
+
+
+def _text(value: object, what: str) -> str:
+    require(isinstance(value, str), f"{what} is not a text")
+    assert isinstance(value, str)
+    value.encode()  # fails for half of a surrogate pair, which no column can be called
+    return value
+
+
+def _texts(value: object, what: str) -> tuple[str, ...]:
+    return tuple(_text(each, what) for each in _tuple(value, what))
+
+
+def _whole(value: object, what: str, low: int, high: int) -> int:
+    """Return a whole number from `low` to `high`; what is true or false is none."""
+    require(type(value) is int and low <= value <= high, f"{what} is out of range")
+    assert isinstance(value, int)
+    return value
+
+
+def _flag(value: object, what: str) -> bool:
+    require(isinstance(value, bool), f"{what} is neither true nor false")
+    return bool(value)
+
+
+def _array(value: object, what: str, dtype: type, dimensions: int) -> None:
+    fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == dimensions
+    require(fits, f"{what} is not an array of the right kind")
+
+
+# --- The stream
+
+
+def _check_type(type_: object) -> Type:
+    require(isinstance(type_, Type), "a type is something else")
+    assert isinstance(type_, Type)
+    _text(type_.name, "the name of a type")
+    values = _texts(type_.values, "the values of an enum")
+    require(bool(values) == (type_.name == "enum"), "a type has values that it cannot have")
+    if type_.item is not None:
+        require(type_.name == "list", "a type has items that it cannot have")
+        require(_check_type(type_.item).item is None, "lists are nested")
+    return type_
+
+
+def _check_stream(stream: PlannedStream) -> Scope:
+    fields: dict[str, Type] = {}
+    for each in _tuple(stream.fields, "fields"):
+        pair = _tuple(each, "a field")
+        require(len(pair) == 2, "a field is not a name and a type")
+        name, type_ = _text(pair[0], "a field"), _check_type(pair[1])
+        require(name not in fields, "a field stands there twice")
+        require(type_.name == "enum" or type_ in FIELD_TYPES.values(), "a field has no such type")
+        fields[name] = type_
+    for names in (stream.partition_by, stream.order_by, stream.guarded):
+        named = _texts(names, "a name")
+        require(len(set(named)) == len(named), "a name stands there twice")
+        for name in named:
+            require(name in fields and fields[name] != OTHER, "a name is no field that can be used")
+    _flag(stream.skip_nulls, "`nulls skip`")
+    for each in _tuple(stream.moments, "the timestamps of the spec"):
+        pair = _tuple(each, "a timestamp of the spec")
+        require(len(pair) == 2, "a timestamp of the spec is something else")
+        _text(pair[0], "a timestamp of the spec")
+        _flag(pair[1], "a zone")
+    return fields
+
+
+# --- Terms and guards
+
+
+def _offset(value: object) -> None:
+    _whole(value, "an offset", -MAX_LOOKBACK, 0)
+
+
+def _is_number(type_: Type) -> bool:
+    return type_.name in ("int", "real", "timestamp", "date", "duration")
+
+
+def _check_term(term: object, scope: Scope, depth: int) -> None:
+    """Check a term that is computed with, or compared: one of numbers, a text or a bool."""
+    require(depth < DEPTH, "terms are nested too deeply")
+    match term:
+        case Field(name, offset, type_):
+            _text(name, "a field")
+            require(scope.get(name) == type_, "a term reads a field that is not there")
+            require(type_ != OTHER and type_.item is None, "a term reads what has no value")
+            _offset(offset)
+        case Constant(value):
+            _check_constant(value)
+        case Arithmetic(op, left, right):
+            require(op in OPERATORS, "there is no such operator")
+            for operand in (left, right):
+                _check_number(operand, scope, depth + 1)
+        case Negative(value) | Absolute(value):
+            _check_number(value, scope, depth + 1)
+        case _:
+            require(False, "a term is something else")
+
+
+def _check_constant(value: object) -> None:
+    if type(value) is int:
+        require(value in WHOLE, "a constant does not fit into 64 bits")
+    elif isinstance(value, str):
+        _text(value, "a constant")
+    else:
+        require(isinstance(value, bool | Fraction), "a constant is something else")
+
+
+def _check_number(term: object, scope: Scope, depth: int) -> None:
+    _check_term(term, scope, depth)
+    assert isinstance(term, Term)
+    require(term.kind in ("whole", "real"), "arithmetic on what is no number")
+
+
+def _check_guard(guard: object, scope: Scope, depth: int) -> None:
+    require(depth < DEPTH, "guards are nested too deeply")
+    match guard:
+        case Always(value):
+            _flag(value, "a constant guard")
+        case IsFirst(offset):
+            _offset(offset)
+        case Not(operand):
+            _check_guard(operand, scope, depth + 1)
+        case And(parts) | Or(parts):
+            require(_tuple(parts, "the parts of a guard"), "a guard has no parts")
+            for part in parts:
+                _check_guard(part, scope, depth + 1)
+        case Truth(field):
+            require(isinstance(field, Field), "a bare predicate is no field")
+            _check_term(field, scope, depth + 1)
+            require(field.kind == "bool", "a bare predicate is no bool")
+        case Comparison(op, left, right):
+            require(op in COMPARE, "there is no such comparison")
+            for side in (left, right):
+                _check_term(side, scope, depth + 1)
+            kinds = {"number" if k in ("whole", "real") else k for k in (left.kind, right.kind)}
+            require(len(kinds) == 1, "a comparison of values that do not go together")
+            require(kinds == {"number"} or op in ("=", "!="), "an order of what has none")
+        case _:
+            require(False, "a guard is something else")
+
+
+# --- Windows
+
+
+def _check_letters(letters: object, plan: Plan, deepest: int) -> PlannedLetters:
+    require(isinstance(letters, PlannedLetters), "letters are something else")
+    assert isinstance(letters, PlannedLetters)
+    for number in _tuple(letters.guards, "the guards of letters"):
+        at = _whole(number, "the number of a guard", 0, len(plan.guards) - 1)
+        far = max((-offset for offset in offsets(plan.guards[at])), default=0)
+        require(far <= deepest, "a guard looks further back than the lookback")
+    rows = _tuple(letters.rows, "the rows of letters")
+    require(0 < len(rows) <= MOST_LETTERS, "there are too few or too many letters")
+    for row in rows:
+        truths = _tuple(row, "a row of letters")
+        require(len(truths) == len(letters.guards), "a row of letters is too short or too long")
+        require(all(isinstance(each, bool) for each in truths), "a letter is not made of truths")
+    require(len(set(rows)) == len(rows), "a letter stands there twice")
+    return letters
+
+
+def _check_dfa(dfa: object, letters: int) -> DFA:
+    require(isinstance(dfa, DFA), "an automaton is something else")
+    assert isinstance(dfa, DFA)
+    _array(dfa.classes, "the classes of an automaton", np.int32, 1)
+    _array(dfa.table, "the table of an automaton", np.int32, 2)
+    _array(dfa.final, "the final states of an automaton", np.bool_, 1)
+    states, classes = dfa.table.shape
+    require(len(dfa.classes) == letters, "an automaton reads other letters")
+    require(states > 0 and dfa.final.shape == (states,), "an automaton has no such states")
+    require(_within(dfa.table, 0, states), "an automaton goes where it has no state")
+    require(_within(dfa.classes, 0, classes), "an automaton has no such class")
+    return dfa
+
+
+def _within(array: np.ndarray, low: int, end: int) -> bool:
+    return not array.size or bool(low <= array.min() and array.max() < end)
+
+
+def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
+    _text(window.name, "the name of a window")
+    lookback = _whole(window.lookback, "a lookback", 0, MAX_LOOKBACK)
+    _flag(window.pad, "`pad`")
+    letters = len(_check_letters(window.letters, plan, lookback).rows)
+    prefix, inside = _check_dfa(window.prefix, letters), _check_dfa(window.window, letters)
+    _array(window.starts, "the beginnings of windows", np.int32, 1)
+    require(window.starts.shape == (prefix.states,), "some prefix states say nothing about starts")
+    require(_within(window.starts, -1, inside.states), "a window begins where there is no state")
+    if window.until is not None:
+        _whole(window.until, "`until`", 0, (1 << letters) - 1)
+    require(not _flag(window.or_end, "`or end`") or window.until is not None, "`or end` is alone")
+    _check_within(window, plan.stream)
+    require(window.keep in KEEP, "there is no such `keep`")
+    types: dict[str, Type] = {}
+    for measure in _tuple(window.measures, "measures"):
+        checked = _check_measure(measure, fields)
+        require(checked.name not in types, "two measures have one name")
+        types[checked.name] = checked.type
+    if window.having is not None:
+        _check_guard(window.having, types, 0)
+        require(not any(offsets(window.having)), "`having` looks back")
+        require(not _asks_first(window.having), "`having` asks about events")
+
+
+def _asks_first(guard: Guard) -> bool:
+    match guard:
+        case IsFirst():
+            return True
+        case Not(operand):
+            return _asks_first(operand)
+        case And(parts) | Or(parts):
+            return any(map(_asks_first, parts))
+    return False
+
+
+def _check_within(window: PlannedWindow, stream: PlannedStream) -> None:
+    require(None in (window.within_events, window.within_time), "`within` stands there twice")
+    if window.within_events is not None:
+        _whole(window.within_events, "`within`", 1, WHOLE[-1])
+    if window.within_time is not None:
+        _whole(window.within_time, "`within`", 0, WHOLE[-1])
+        order = [dict(stream.fields)[name] for name in stream.order_by]
+        require(order == [TIMESTAMP], "`within` has no time to measure by")
+
+
+# --- Measures
+
+
+def _check_measure(measure: object, fields: Scope) -> Measure:
+    require(isinstance(measure, Measure), "a measure is something else")
+    assert isinstance(measure, Measure)
+    _text(measure.name, "the name of a measure")
+    _check_type(measure.type)
+    results: dict[str, Type | None] = {}
+    for at, aggregate in enumerate(_tuple(measure.aggregates, "aggregates")):
+        results[f"#{at}"] = _check_aggregate(aggregate, fields)
+    value = measure.value
+    if isinstance(value, Field):
+        require(value.name in results, "a measure reads an aggregate that is not there")
+        known = results[value.name]
+        require(known in (None, value.type), "a measure is not of the type of its aggregate")
+        require(value.type == measure.type and type(value.offset) is int, "a measure has no type")
+        require(not value.offset, "a measure looks back")
+        _check_type(value.type)
+        return measure
+    scope = {
+        name: _own_type(name, value) if type_ is None else type_ for name, type_ in results.items()
+    }
+    _check_term(value, {name: type_ for name, type_ in scope.items() if type_ is not None}, 0)
+    plain = isinstance(value, Constant) and measure.type in (BOOL, STRING)
+    require(plain or _is_number(measure.type), "arithmetic gives what is no number")
+    require(not any(offsets(Comparison("=", value, value))), "a measure looks back")
+    require(kind_of(measure.type) == value.kind, "a measure is not of the type of its value")
+    return measure
+
+
+def _own_type(name: str, term: Term) -> Type | None:
+    """Return the type that a term says an aggregate has, which is not known in this process."""
+    return next((each.type for each in fields_of(term) if each.name == name), None)
+
+
+def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
+    """Return the type of an aggregate; None if it is one of the user's own, not known here."""
+    require(isinstance(aggregate, Aggregate), "an aggregate is something else")
+    assert isinstance(aggregate, Aggregate)
+    name = _text(aggregate.name, "the name of an aggregate")
+    arguments = _tuple(aggregate.arguments, "the arguments of an aggregate")
+    types = [_check_type(each) for each in _tuple(aggregate.types, "the types of arguments")]
+    require(len(arguments) == len(types), "arguments and their types do not fit")
+    require(len(arguments) <= MOST_ARGUMENTS, "an aggregate has too many arguments")
+    for argument, type_ in zip(arguments, types, strict=True):
+        if name in PREDICATE_AGGREGATES:
+            require(type_ == PREDICATE, "an aggregate of predicates has another type")
+            _check_guard(argument, fields, 0)
+        else:
+            _check_argument(argument, type_, fields)
+    if aggregate.filter is not None:
+        _check_guard(aggregate.filter, fields, 0)
+    known = signature(name)
+    if known is None:
+        require(arguments and name not in AGGREGATES, "an aggregate has no arguments")
+        require(not {OTHER, PREDICATE} & set(types), "an aggregate does not take such arguments")
+        return None
+    require(len(arguments) in known.takes, "an aggregate has too few or too many arguments")
+    result = known.result(*types)
+    require(result is not None, "an aggregate does not take such arguments")
+    return result
+
+
+def _check_argument(argument: object, type_: Type, fields: Scope) -> None:
+    require(type_.item is None and type_ != PREDICATE, "an argument has no such type")
+    if isinstance(argument, Field):
+        known = fields.get(_text(argument.name, "a field"))
+        require(known == argument.type == type_, "an aggregate reads a field that is not there")
+        _offset(argument.offset)
+        return
+    require(_is_number(type_) or type_ in (BOOL, STRING), "an argument has no such type")
+    _check_term(argument, fields, 0)
+    assert isinstance(argument, Term)
+    require(kind_of(type_) == argument.kind, "an argument is not of the type that is said")
+
+
+def _check_columns(plan: Plan) -> None:
+    """Check that results have a column for everything, and everything in it one type."""
+    taken = {*RESULT_COLUMNS, *plan.stream.partition_by}
+    types: dict[str, Type] = {}
+    names = {window.name for window in plan.windows}
+    require(len(names) == len(plan.windows), "two windows have one name")
+    for window in plan.windows:
+        for measure in window.measures:
+            require(measure.name not in taken, "a measure is called as another column")
+            same = types.setdefault(measure.name, measure.type) == measure.type
+            require(same, "two measures of one name have different types")
+
+
+# --- The promise
+
+
+def _check_promise(promise: PlannedPromise, plan: Plan) -> None:
+    _texts(promise.shown, "an assumption")
+    phases = _tuple(promise.phases, "the phases of the promise")
+    require(0 < len(phases) <= MAX_LOOKBACK + 1, "the promise has no phases, or too many")
+    sizes = {len(_check_letters(each, plan, at).rows) for at, each in enumerate(phases)}
+    _whole(promise.first, "the first position of the promise", 0, len(phases) - 1)
+    table = _tuple(promise.table, "the table of the promise")
+    require(table, "the promise has no states")
+    for row in table:
+        require(
+            len(_tuple(row, "a row of the promise")) in sizes, "the promise reads other letters"
+        )
+        for state in _tuple(row, "a row of the promise"):
+            _whole(state, "a state of the promise", 0, len(table) - 1)
+    require(max(map(len, promise.table)) == max(sizes), "the promise lacks letters")
+    live = _tuple(promise.live, "the live states of the promise")
+    require(len(live) == len(table), "the promise has no such states")
+    for each in live:
+        _flag(each, "a live state")

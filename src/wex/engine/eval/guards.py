@@ -1,0 +1,259 @@
+"""Guards over many events at once.
+
+Two-valued where they decide about windows, block by block; three-valued, as in SQL, where they
+choose what is measured.
+
+Atoms that differ by a shift only, such as `x[-1] > x` and `x[-2] > x[-1]`, are computed once: a
+shifted one is the same array, read from another row on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from wex.engine.data_errors import FaultError, arithmetic_error
+from wex.engine.eval.terms import Faults, all_known, compile_comparison, compile_term
+from wex.theory.terms import (
+    Absolute,
+    Always,
+    And,
+    Arithmetic,
+    Comparison,
+    Field,
+    Guard,
+    IsFirst,
+    Negative,
+    Not,
+    Or,
+    Term,
+    Truth,
+    fields,
+    offsets,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wex.engine.eval.terms import Compute
+    from wex.engine.input.batch import BatchView, Block
+
+    Bools = NDArray[np.bool_]
+    Decide = Callable[[Block], Bools]
+
+Piece = TypeVar("Piece", bound=Term | Guard)
+
+
+class Deciders:
+    """The guards that decide about windows, each ready to be asked of blocks of rows."""
+
+    def __init__(self) -> None:
+        self.reach = 0
+        self._atoms: dict[Comparison | Truth, _Atom] = {}
+        self._asked: dict[tuple[Guard, bool], Decide] = {}
+
+    def decide(self, guard: Guard, first: int, *, pad: bool) -> Decide:
+        """Return a function that tells of the rows of a block where a guard holds.
+
+        It is asked of positions from `first` on; under `pad` an atom about missing events is false.
+        """
+        self.reach = max([self.reach, *(-offset for offset in offsets(guard))])
+        column = next((field.name for field in fields(guard)), None)
+        decide = self._compiled(guard, first, column, pad=pad)
+        number = (len(self._asked), pad)
+
+        def remembered(block: Block) -> Bools:
+            if number not in block.cache:
+                block.cache[number] = decide(block)
+            return block.cache[number]
+
+        return self._asked.setdefault((guard, pad), remembered)
+
+    def _compiled(self, guard: Guard, first: int, column: str | None, *, pad: bool) -> Decide:
+        match guard:
+            case Always(value):
+                return lambda block: np.full(block.size, value)
+            case Not(operand):
+                inner = self._compiled(operand, first, column, pad=pad)
+                return lambda block: ~inner(block)
+            case And(parts):
+                return self._joined(np.logical_and, parts, first, column, pad=pad)
+            case Or(parts):
+                return self._joined(np.logical_or, parts, first, column, pad=pad)
+            case IsFirst(offset):
+                return lambda block: block.marked(block.batch.at_position(-offset))
+            case Comparison() | Truth():
+                return self._atom(guard, first, column, pad=pad)
+        raise TypeError(guard)
+
+    def _joined(
+        self,
+        function: np.ufunc,
+        parts: tuple[Guard, ...],
+        first: int,
+        column: str | None,
+        *,
+        pad: bool,
+    ) -> Decide:
+        decided = [self._compiled(part, first, column, pad=pad) for part in parts]
+
+        def joined(block: Block) -> Bools:
+            whole = decided[0](block)
+            for part in decided[1:]:
+                whole = function(whole, part(block))
+            return whole
+
+        return joined
+
+    def _atom(
+        self, guard: Comparison | Truth, first: int, column: str | None, *, pad: bool
+    ) -> Decide:
+        moved, back = _canonical(guard)
+        atom = self._atoms.setdefault(moved, _Atom(moved))
+        depth = atom.depth + back
+        atom.use(back, max(first, depth), column)
+        if not pad or not depth:
+            return lambda block: atom.held(block, back)
+        return lambda block: (
+            atom.held(block, back) & ~block.marked(block.batch.before_position(depth))
+        )
+
+
+class _Atom:
+    """An atom whose latest event is the current one, and how far back it is asked of."""
+
+    def __init__(self, atom: Comparison | Truth) -> None:
+        self.depth = max((-field.offset for field in fields(atom)), default=0)
+        self._compute = _compile_atom(atom)
+        self._extra = 0
+        self._uses: dict[int, tuple[int, str | None]] = {}
+
+    def use(self, back: int, first: int, column: str | None) -> None:
+        """Be ready for being asked `back` rows back, about positions from `first` on."""
+        self._extra = max(self._extra, back)
+        known = self._uses.get(back)
+        if known is None or first < known[0]:
+            self._uses[back] = (first, column)
+
+    def held(self, block: Block, back: int) -> Bools:
+        """Tell where the atom holds `back` rows back."""
+        whole = block.cache.get(self)
+        if whole is None:
+            faults = Faults()
+            whole = self._compute(block, self._extra, faults)
+            size = block.size + self._extra
+            if not isinstance(whole, np.ndarray) or whole.shape != (size,):
+                whole = np.broadcast_to(np.asarray(whole, dtype=np.bool_), (size,))
+            if faults.bad is not None:
+                self._judge(block, np.broadcast_to(faults.bad, (size,)), faults)
+            block.cache[self] = whole
+        begin = self._extra - back
+        return whole[begin : begin + block.size]
+
+    def _judge(self, block: Block, bad: Bools, faults: Faults) -> None:
+        """Raise a FaultError if arithmetic failed at a row that the atom is asked about."""
+        found: list[tuple[int, str | None, str]] = []
+        for back, (first, column) in self._uses.items():
+            begin = self._extra - back
+            for row in (np.flatnonzero(bad[begin : begin + block.size]) + block.row).tolist():
+                stream = block.batch.stream_of(row)
+                own = row >= block.batch.begin[stream]
+                if own and block.batch.position_of(row) >= first:
+                    found.append((row, column, faults.why(row - block.row + begin)))
+                    break
+        if found:
+            row, column, why = min(found, key=lambda each: each[0])
+            stream = block.batch.stream_of(row)
+            key, position = block.batch.key(stream), block.batch.position_of(row)
+            raise FaultError(arithmetic_error(why, column, key, position), stream, row)
+
+
+def _compile_atom(atom: Comparison | Truth) -> Compute:
+    if isinstance(atom, Comparison):
+        return compile_comparison(atom)
+    field = compile_term(atom.field)
+    return lambda rows, extra, faults: field(rows, extra, faults).astype(np.bool_)
+
+
+def _canonical(atom: Comparison | Truth) -> tuple[Comparison | Truth, int]:
+    """Return an atom moved so that its latest event is the current one, and by how much.
+
+    Of the two ways to write a comparison, `x > y` and `y < x`, one stands for both.
+    """
+    shift = max(offsets(atom), default=0)
+    moved = _moved(atom, -shift) if shift else atom
+    if isinstance(moved, Comparison) and moved.op in (">", ">="):
+        moved = Comparison("<" if moved.op == ">" else "<=", moved.right, moved.left)
+    return moved, -shift
+
+
+def _moved(piece: Piece, by: int) -> Piece:
+    match piece:
+        case Field():
+            return replace(piece, offset=piece.offset + by)
+        case Arithmetic() | Comparison():
+            return replace(piece, left=_moved(piece.left, by), right=_moved(piece.right, by))
+        case Negative() | Absolute():
+            return replace(piece, value=_moved(piece.value, by))
+        case Truth():
+            return replace(piece, field=_moved(piece.field, by))
+    return piece
+
+
+# --- Three-valued
+
+
+Kleene = tuple["Bools", "Bools | None"]  # where a guard holds, and where that is known
+
+
+def kleene(guard: Guard, rows: BatchView, faults: Faults) -> Kleene:
+    """Tell where a guard holds of all rows, and where it is known to hold or not."""
+    everywhere = (rows.size,)
+    match guard:
+        case Always(value):
+            return np.full(everywhere, value), None
+        case IsFirst(offset):
+            held = np.zeros(everywhere, dtype=np.bool_)
+            held[rows.batch.at_position(-offset)] = True
+            return held, None
+        case Not(operand):
+            held, known = kleene(operand, rows, faults)
+            return (~held if known is None else ~held & known), known
+        case And(parts) | Or(parts):
+            return _joined([kleene(part, rows, faults) for part in parts], isinstance(guard, Or))
+        case Truth(field):
+            known = all_known(guard, rows)
+            held = rows.field(field.name, field.offset).astype(np.bool_)
+            return (held if known is None else held & known), known
+        case Comparison(_, left, right):
+            return _compared(guard, left, right, rows, faults)
+    raise TypeError(guard)
+
+
+def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
+    """Return what all parts say together: one that is `decisive` decides alone."""
+    all_are_known = all(known is None for _, known in parts)
+    held = np.array([held for held, _ in parts])
+    if all_are_known:
+        together = np.logical_or if decisive else np.logical_and
+        return together.reduce(held), None
+    knowns = np.array([np.ones_like(held) if known is None else known for held, known in parts])
+    decided = (knowns & (held == decisive)).any(axis=0)
+    known = decided | knowns.all(axis=0)
+    return (decided if decisive else known & ~decided), known
+
+
+def _compared(atom: Comparison, left: Term, right: Term, rows: BatchView, faults: Faults) -> Kleene:
+    values = [compile_term(each)(rows, 0, faults) for each in (left, right)]
+    held = np.broadcast_to(compile_comparison(atom)(rows, 0, Faults()), (rows.size,))
+    known = all_known(atom, rows)
+    for value in values:
+        missing = np.asarray(value != value)  # noqa: PLR0124  (NaN)
+        if missing.any():
+            there = np.broadcast_to(~missing, (rows.size,))
+            known = there if known is None else known & there
+    return (held if known is None else held & known), known

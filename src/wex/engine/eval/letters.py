@@ -1,0 +1,112 @@
+"""Letters from columns: for each window the code that its machine reads, for every row of a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wex.engine.eval.guards import Deciders
+from wex.engine.machines.tables import CODED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from wex.compile.plan import Plan, PlannedLetters
+    from wex.engine.eval.guards import Decide
+    from wex.engine.input.batch import Batch, Block
+
+    Codes = NDArray[Any]
+
+
+class Lettering:
+    """Reads the letters of several windows, or phases of a promise, in one pass over the columns."""
+
+    def __init__(
+        self, plan: Plan, readers: Sequence[tuple[PlannedLetters, int, bool]], *, coded: bool
+    ) -> None:
+        """Read letters from positions `first` on, with or without `pad`: one reader each.
+
+        With `coded`, few guards give their truths as the bits of a code instead of a letter.
+        """
+        self._deciders = Deciders()
+        self._readers: list[_Bits | _Steps] = []
+        for letters, first, pad in readers:
+            decide = [
+                self._deciders.decide(plan.guards[number], first, pad=pad)
+                for number in letters.guards
+            ]
+            few = coded and len(decide) <= CODED
+            self._readers.append(_Bits(decide) if few else _Steps(decide, letters))
+
+    def read(self, batch: Batch, floats: Sequence[str] = ()) -> list[Codes]:
+        """Return the codes that each reader finds; a NaN in one of `floats` is a DataError."""
+        found: list[Codes] = [np.empty(batch.rows, dtype=each.dtype) for each in self._readers]
+        for block in batch.blocks(self._deciders.reach):
+            for name in floats:
+                block.no_nan(name)
+            for reader, codes in zip(self._readers, found, strict=True):
+                reader.read(block, codes[block.row : block.end])
+        return found
+
+
+class _Bits:
+    """The truths of at most eight guards as the bits of a byte."""
+
+    dtype = np.uint8
+
+    def __init__(self, decide: list[Decide]) -> None:
+        self._decide = decide
+
+    def read(self, block: Block, out: NDArray[np.uint8]) -> None:
+        if not self._decide:
+            out[:] = 0
+            return
+        # From the last guard to the first: doubling shifts bits faster than numpy's shift does.
+        *others, last = self._decide
+        out[:] = last(block).view(np.uint8)
+        for decide in reversed(others):
+            np.add(out, out, out=out)
+            np.bitwise_or(out, decide(block).view(np.uint8), out=out)
+
+
+class _Steps:
+    """The letter itself, found by a group of guards after the other."""
+
+    dtype = np.int32
+
+    def __init__(self, decide: list[Decide], letters: PlannedLetters) -> None:
+        self._groups = [
+            (_Bits(decide[at * CODED : (at + 1) * CODED]), table)
+            for at, table in enumerate(_steps(letters))
+        ]
+
+    def read(self, block: Block, out: NDArray[np.int32]) -> None:
+        code = np.empty(block.size, dtype=np.uint8)
+        out[:] = 0
+        for bits, table in self._groups:
+            bits.read(block, code)
+            out[:] = table[out, code]
+
+
+def _steps(letters: PlannedLetters) -> list[NDArray[np.int32]]:
+    """Return tables that find a letter by the truth of its guards, a group of guards after the other.
+
+    Row and column of a table are what the groups before it have found, and the truths of its own.
+    Combinations that cannot be occur only where nobody reads: before the first gram of a stream.
+    """
+    known: dict[tuple[bool, ...], int] = {(): 0}
+    tables: list[NDArray[np.int32]] = []
+    for begin in range(0, len(letters.guards), CODED):
+        bits = min(CODED, len(letters.guards) - begin)
+        table = np.zeros((len(known), 1 << bits), dtype=np.int32)
+        following: dict[tuple[bool, ...], int] = {}
+        for row in letters.rows:
+            code = sum(true << bit for bit, true in enumerate(row[begin : begin + bits]))
+            number = following.setdefault(row[: begin + bits], len(following))
+            table[known[row[:begin]], code] = number
+        known = following
+        tables.append(table)
+    return tables

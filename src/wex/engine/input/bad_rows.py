@@ -1,0 +1,353 @@
+"""Rows that cannot be events of their stream: found, taken out, counted, and told one by one.
+
+See "Bad rows" in the semantics. Most are wrong by themselves, whatever stands beside them: these
+are found here, column by column. The others take the stream that they are in: see `sifting`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.data_errors import enum_error, null_error
+from wex.engine.input.columns import EXACT_IN_A_FLOAT, conform, shown
+from wex.engine.input.prepare import Arriving, missing
+from wex.engine.input.sifting import EVENT_CODES, faults
+from wex.errors import DataError
+from wex.spec.types import DATE, REAL, TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from wex.engine.engine import Engine
+    from wex.engine.input.sifting import Silences
+    from wex.engine.state.state import State
+
+    Bools = NDArray[np.bool_]
+    Key = tuple[object, ...]
+
+Found = TypeVar("Found")
+BadRows = Literal["fail", "skip", "divert"]
+CHOICES = ("fail", "skip", "divert")
+CORRUPT = "_corrupt_record"  # Spark's name for a column with the text of rows that it cannot read
+MOST_SHOWN = 80  # characters of such a text in a message
+
+# What may be wrong with a row, and not with the column or the batch that it is in.
+ROW_CODES = frozenset({
+    "malformed", "null", "null-order", "enum-value", "wrong-value", "sub-microsecond", "timestamp-range", *EVENT_CODES,
+})  # fmt: skip
+
+
+@dataclass
+class Sieve:
+    """Takes the bad rows out of batches; `lines` are these as JSON, if they are diverted."""
+
+    engine: Engine
+    choice: BadRows = "fail"
+    count: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    def readable(self, rows: pa.Table) -> pa.Table:
+        """Return the rows that could be read, without the column that says which."""
+        if CORRUPT not in rows.column_names or CORRUPT in self.engine.fields:
+            return rows
+        texts, rows = rows.column(CORRUPT), rows.drop_columns([CORRUPT])
+        bad = texts.is_valid().to_numpy()
+        if not bad.any():
+            return rows
+        if self.choice != "skip":
+            read, said = rows.filter(pa.array(bad)), texts.filter(pa.array(bad)).to_pylist()
+            for at, text in enumerate(said):
+                self._tell(*_malformed(self.engine, text, read, at))
+        self.count += int(bad.sum())
+        return rows.filter(pa.array(~bad))
+
+    def alone(self, rows: pa.Table) -> pa.Table:
+        """Return the rows that have nothing wrong with them by themselves."""
+        rows = self.readable(rows)
+        conform(rows.slice(0, 0), self.engine.fields)  # what is wrong with columns is told at once
+        bad = np.zeros(rows.num_rows, dtype=np.bool_)
+        wrong: dict[int, DataError] = {}
+        for where, describe in _wrong(self.engine, rows):
+            new = where & ~bad
+            bad |= where
+            if self.choice != "skip":
+                wrong |= {row: describe(row) for row in np.flatnonzero(new).tolist()}
+        if not bad.any():
+            return rows
+        self._take(int(bad.sum()), wrong, rows)
+        return rows.filter(pa.array(~bad))
+
+    def through(
+        self,
+        feed: Callable[[pa.Table], Found],
+        recall: Callable[[Arriving], State],
+        rows: pa.Table,
+    ) -> tuple[Found, int]:
+        """Return what feeding rows gives, without those that fail in their stream, and their number."""
+        try:
+            return feed(rows), rows.num_rows
+        except DataError as error:
+            arriving = Arriving(self.engine, rows)
+            left = self.sifted(arriving, recall(arriving), error)
+            return feed(left), left.num_rows
+
+    def sifted(
+        self, arriving: Arriving, prior: State, error: DataError, silences: Silences | None = None
+    ) -> pa.Table:
+        """Return the rows of a batch that remain; the error is raised if no row is to blame."""
+        if self.choice == "fail" or error.code not in EVENT_CODES:
+            raise error
+        found = faults(self.engine, arriving, prior, silences)
+        if not found:
+            raise error
+        self._take(len(found), found, arriving.table)
+        keep = np.ones(arriving.table.num_rows, dtype=np.bool_)
+        keep[list(found)] = False
+        return arriving.table.filter(pa.array(keep))
+
+    def _take(self, count: int, wrong: Mapping[int, DataError], rows: pa.Table) -> None:
+        if self.choice != "skip":
+            chosen = sorted(wrong)
+            fields = rows.select(list(self.engine.fields)).take(pa.array(chosen))
+            for at, row in enumerate(chosen):
+                self._tell(wrong[row], _plain_row(fields, at))
+        self.count += count
+
+    def _tell(self, error: DataError, row: object) -> None:
+        if self.choice == "fail":
+            raise error
+        told = {"code": error.code, "message": error.message, "column": error.column}
+        start = json.dumps(told, ensure_ascii=False).removesuffix("}")
+        shown = row.text if isinstance(row, AsItCame) else _as_json(row)
+        self.lines.append(f'{start}, "row": {shown}}}')
+
+
+# --- What is wrong with a row by itself
+
+Described = tuple["Bools", Callable[[int], DataError]]
+
+
+def _wrong(engine: Engine, rows: pa.Table) -> Iterator[Described]:
+    """Yield where rows have something wrong with them, and what it is."""
+    stream = engine.stream
+
+    def key(row: int) -> Key:
+        return tuple(shown(rows.column(name)[row]) for name in stream.partition_by)
+
+    for name, type_ in engine.fields.items():
+        unfit = _unfit(rows.column(name), type_)
+        if unfit.any():
+            yield unfit, _unfit_error(rows, name, type_, int(np.argmax(unfit)), key)
+    for name in stream.order_by:
+        yield _missing(rows.column(name)), _no_place(name, key)
+    if not stream.skip_nulls:
+        for name in engine.fields:
+            if name in engine.guarded:
+                yield _missing(rows.column(name)), _no_value(rows.column(name), name, key)
+    for name, type_ in engine.fields.items():
+        if type_.values:
+            column = _decoded(rows.column(name))
+            yield _unlisted(column, type_), _not_listed(column, name, type_, key)
+
+
+def _no_place(name: str, key: Callable[[int], Key]) -> Callable[[int], DataError]:
+    message = "a row has no value to order by"
+    hint = "every event needs its place in the stream: filter such rows out"
+    return lambda row: DataError("null-order", message, hint, column=name, key=key(row))
+
+
+def _no_value(
+    column: pa.ChunkedArray, name: str, key: Callable[[int], Key]
+) -> Callable[[int], DataError]:
+    def describe(row: int) -> DataError:
+        return null_error("NaN" if column[row].is_valid else "NULL", name, key(row), None)
+
+    return describe
+
+
+def _not_listed(
+    column: pa.ChunkedArray, name: str, type_: Type, key: Callable[[int], Key]
+) -> Callable[[int], DataError]:
+    return lambda row: enum_error(column[row].as_py(), str(type_), name, key(row), None)
+
+
+def _missing(column: pa.ChunkedArray) -> Bools:
+    if pa.types.is_null(column.type):
+        return np.ones(len(column), dtype=np.bool_)
+    return missing(_decoded(column))
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _unlisted(column: pa.ChunkedArray, type_: Type) -> Bools:
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), dtype=np.bool_)
+    listed = pc.is_in(column, value_set=pa.array(type_.values, column.type))
+    found: Bools = pc.and_not(pc.is_valid(column), listed).to_numpy()
+    return found
+
+
+def _unfit(column: pa.ChunkedArray, type_: Type) -> Bools:
+    """Tell which values do not fit a type, as `conform` has it."""
+    column = _decoded(column)
+    given = column.type
+    bad: pa.ChunkedArray | None = None
+    if type_ == REAL and pa.types.is_integer(given):
+        wide = column.cast(pa.int64())
+        bad = pc.or_(pc.greater(wide, EXACT_IN_A_FLOAT), pc.less(wide, -EXACT_IN_A_FLOAT))
+    elif type_ == TIMESTAMP and pa.types.is_timestamp(given) and given.unit != "us":
+        bad = _not_the_same(column, pa.timestamp("us", given.tz))
+    elif type_ == DATE and pa.types.is_date64(given):
+        bad = _not_the_same(column, pa.date32())
+    elif type_.name in ("string", "enum") and not pa.types.is_null(given):
+        return _not_text(column)
+    if bad is None:
+        return np.zeros(len(column), dtype=np.bool_)
+    found: Bools = bad.fill_null(False).to_numpy()
+    return found
+
+
+def _not_the_same(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    back = column.cast(target, safe=False).cast(column.type, safe=False)
+    return pc.not_equal(back, column)
+
+
+def _not_text(column: pa.ChunkedArray) -> Bools:
+    bad = np.zeros(len(column), dtype=np.bool_)
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        for row, value in enumerate(column.cast(pa.binary()).to_pylist()):
+            bad[row] = value is not None and not _is_text(value)
+    return bad
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _unfit_error(
+    rows: pa.Table, name: str, type_: Type, row: int, key: Callable[[int], Key]
+) -> Callable[[int], DataError]:
+    """Return the error that `conform` has for the first value that does not fit, for all of them."""
+    one = rows.select([name]).slice(row, 1)
+    try:
+        conform(one, {name: type_})
+    except DataError as error:
+        first = error
+    hint = f"values have to fit into {type_}"
+    return lambda row: DataError(first.code, first.message, hint, column=name, key=key(row))
+
+
+# --- Rows that could not be read
+
+
+def _malformed(engine: Engine, text: str, read: pa.Table, at: int) -> tuple[DataError, object]:
+    """Return what is wrong with a text that should have been a row, and what to show of it.
+
+    `read` has at a row what could be read of it. A text that is a JSON object is shown as one.
+    """
+    try:
+        told = json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        told = text
+    row = _unchanged(text) if isinstance(told, dict) else text
+    if isinstance(told, dict):
+        for name, type_ in engine.fields.items():
+            value = told.get(name)
+            if value is not None and not read.column(name)[at].is_valid:
+                message = f"{_short(value)} is no {type_}"
+                hint = "mend the value, or declare the field as string"
+                return DataError("wrong-value", message, hint, column=name), row
+    message = f"this is no row of the stream: {_short(text)}"
+    hint = "mend or remove it: it may be cut off, or of another format"
+    return DataError("malformed", message, hint), row
+
+
+@dataclass(frozen=True)
+class AsItCame:
+    """A text that is JSON already, in one line."""
+
+    text: str
+
+
+def _unchanged(text: str) -> object:
+    """Return a JSON object as it was written, numbers and escapes included, if that is one line."""
+
+    def refuse(constant: str) -> object:
+        raise ValueError(constant)
+
+    try:
+        json.loads(text, parse_constant=refuse)
+    except ValueError:  # NaN and the like are no JSON
+        return json.loads(text, parse_constant=str)
+    return AsItCame(" ".join(text.split("\n")).replace("\r", " "))
+
+
+def _as_json(row: object) -> str:
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # a number that is none as a float
+        return json.dumps(str(row), ensure_ascii=False)
+
+
+def _short(value: object) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+# --- Rows as JSON
+
+
+def _plain_row(rows: pa.Table, at: int) -> dict[str, object]:
+    return {name: _plain(_value(rows.column(name)[at])) for name in rows.column_names}
+
+
+def _value(scalar: pa.Scalar) -> object:
+    try:
+        return shown(scalar)
+    except (pa.ArrowException, ValueError):  # bytes that are no text
+        return scalar.cast(pa.binary()).as_py()
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON has it; what JSON lacks is a text that Spark reads."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else _no_number(value)
+        case datetime(tzinfo=zone) if zone is not None:  # as in files: see docs/running.md
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case datetime() | date():
+            return value.isoformat()
+        case timedelta():
+            return value / timedelta(seconds=1)
+        case bytes():
+            return value.decode(errors="replace")
+        case dict():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+    return str(value)
+
+
+def _no_number(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

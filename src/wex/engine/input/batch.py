@@ -1,0 +1,262 @@
+"""A batch of events, sorted by stream: the columns as numpy arrays, and where the streams lie.
+
+Before the events of a stream stand the last ones of the batch before, as many as lookback needs:
+they are read, and were processed already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.data_errors import FaultError, null_error
+from wex.engine.input.columns import shown, spans, whole
+from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
+from wex.threads import cached_property
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+BLOCK = 1 << 17  # rows that are worked on together: their columns stay in the cache
+NO_TEXT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Stream g has the rows `first[g]` … `end[g] - 1`, and its own events from `begin[g]` on.
+
+    `position[g]` is the position in its stream of the event at `begin[g]`.
+    """
+
+    table: pa.Table
+    fields: Mapping[str, Type]
+    keys: tuple[str, ...]
+    first: Ints
+    begin: Ints
+    end: Ints
+    position: Ints
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows there are, with those that are only read."""
+        return int(self.table.num_rows)
+
+    @cached_property
+    def _text_codes(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
+        """Return the columns of texts as numbers, and the number of each text."""
+        names = [name for name, type_ in self.fields.items() if type_.name in ("string", "enum")]
+        chunks = [chunk for name in names for chunk in self.table.column(name).chunks]
+        if not chunks:
+            return dict.fromkeys(names, np.empty(0, dtype=np.int32)), {}
+        encoded = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
+        codes = encoded.indices.fill_null(NO_TEXT).to_numpy(zero_copy_only=False)
+        parts = {
+            name: codes[at * self.rows : (at + 1) * self.rows] for at, name in enumerate(names)
+        }
+        return parts, {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+
+    @cached_property
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {}
+
+    def array(self, name: str) -> NDArray[np.generic]:
+        """Return a column as numbers: times as whole numbers, texts by the code of each."""
+        if self.fields[name].name in ("string", "enum"):
+            return self._text_codes[0][name]
+        if name not in self._arrays:
+            self._arrays[name] = numbers(self.table.column(name), self.fields[name])
+        return self._arrays[name]
+
+    def code(self, text: str) -> int:
+        """Return the code of a text; of one that does not occur, a code that does not, either."""
+        codes = self._text_codes[1]
+        return codes.setdefault(text, len(codes))
+
+    def known(self, name: str) -> Bools | None:
+        """Tell where a column is not NULL; None: everywhere."""
+        column = self.table.column(name)
+        if not column.null_count:
+            return None
+        found: Bools = column.is_valid().to_numpy()
+        return found
+
+    # --- Places
+
+    def at_position(self, position: int) -> Ints:
+        """Return the rows that stand at a position of their stream."""
+        rows = self.begin + (position - self.position)
+        return rows[(rows >= self.first) & (rows < self.end)]
+
+    def before_position(self, position: int) -> Ints:
+        """Return the rows that stand before a position of their stream, ascending."""
+        near = self.position - (self.begin - self.first) < position
+        if not near.any():
+            return np.empty(0, dtype=np.int64)
+        found = [self.at_position(each) for each in range(position)]
+        return np.sort(np.concatenate(found))
+
+    def stream_of(self, row: int) -> int:
+        """Return the stream that a row belongs to."""
+        return int(np.searchsorted(self.first, row, side="right")) - 1
+
+    def key(self, stream: int) -> tuple[object, ...]:
+        """Return the key of a stream, as errors show it."""
+        row = int(self.first[stream])
+        return tuple(shown(self.table.column(name)[row]) for name in self.keys)
+
+    def position_of(self, row: int) -> int:
+        """Return the position of a row in its stream."""
+        stream = self.stream_of(row)
+        return int(self.position[stream] + row - self.begin[stream])
+
+    @cached_property
+    def positions(self) -> Ints:
+        """Return for each row its position in its stream."""
+        offset = self.position - self.begin
+        return np.arange(self.rows) + np.repeat(offset, self.end - self.first)
+
+    def part(self, low: int, high: int) -> Batch:
+        """Return some of the streams, from `low` up to `high`."""
+        begin = int(self.first[low]) if low < len(self.first) else self.rows
+        end = int(self.end[high - 1]) if high > low else begin
+        return replace(
+            self,
+            table=self.table.slice(begin, end - begin),
+            first=self.first[low:high] - begin,
+            begin=self.begin[low:high] - begin,
+            end=self.end[low:high] - begin,
+            position=self.position[low:high],
+        )
+
+    def before(self, row: int) -> Batch:
+        """Return the events before a row, of a batch with one stream."""
+        return replace(self, table=self.table.slice(0, row), end=np.array([row]))
+
+    def heads(self, length: int) -> tuple[Batch, Ints]:
+        """Return the first events of all streams that begin here, and which rows they are."""
+        young = self.position < length
+        first = self.first[young]
+        sizes = np.minimum(self.end[young] - first, length)
+        rows = spans(first, first + sizes)
+        begin = np.cumsum(sizes) - sizes
+        taken = self.table.take(pa.array(rows))
+        nothing = np.zeros(len(sizes), dtype=np.int64)
+        return (
+            Batch(taken, self.fields, self.keys, begin, begin, begin + sizes, nothing),
+            rows,
+        )
+
+    # --- Blocks
+
+    def blocks(self, reach: int) -> Iterator[Block]:
+        """Yield the rows block by block; from each, `reach` rows back can be read.
+
+        What lies before the first row is made up: no guard is asked about it.
+        """
+        front = min(self.rows, reach)
+        if front:
+            yield Block(self, 0, front, reach, padded=True)
+        for row in range(front, self.rows, BLOCK):
+            yield Block(self, row, min(row + BLOCK, self.rows), reach, padded=False)
+
+
+class Block:
+    """Some rows of a batch, and a memory for what was computed about them."""
+
+    def __init__(self, batch: Batch, row: int, end: int, reach: int, *, padded: bool) -> None:
+        self.batch = batch
+        self.row, self.end, self.size = row, end, end - row
+        self._reach, self._padded = reach, padded
+        self.cache: dict[object, Bools] = {}
+
+    def field(self, name: str, offset: int, extra: int) -> NDArray[np.generic]:
+        """Return a column `offset` rows back, for the rows of the block and `extra` ones before."""
+        column, row = self.batch.array(name), self.row
+        if self._padded:
+            column = np.concatenate([np.repeat(column[:1], self._reach), column[: self.end]])
+            row = self._reach
+        return column[row - extra + offset : row + self.size + offset]
+
+    def no_nan(self, name: str) -> None:
+        """Raise a DataError if a column has a NaN here."""
+        column = self.batch.array(name)[self.row : self.end]
+        with np.errstate(over="ignore"):
+            squares = np.dot(column, column)
+        if np.isnan(squares):  # as no sum of squares is without a NaN
+            row = self.row + int(np.argmax(np.isnan(column)))
+            stream = self.batch.stream_of(row)
+            error = null_error("NaN", name, self.batch.key(stream), self.batch.position_of(row))
+            raise FaultError(error, stream, row)
+
+    def known(self, name: str, offset: int) -> Bools | None:
+        """Return None: what decides about windows is known everywhere."""
+
+    def code(self, text: str) -> int:
+        """Return the number that stands for a text."""
+        return self.batch.code(text)
+
+    def marked(self, rows: Ints) -> Bools:
+        """Return where some ascending rows of the batch are in the block."""
+        inside = rows[np.searchsorted(rows, self.row) : np.searchsorted(rows, self.end)]
+        found = np.zeros(self.size, dtype=np.bool_)
+        found[inside - self.row] = True
+        return found
+
+
+class BatchView:
+    """All rows of a batch as one block, where looking back before a stream finds nothing."""
+
+    def __init__(self, batch: Batch, guarded: frozenset[str] = frozenset()) -> None:
+        """`guarded` are the fields that have neither NULL nor NaN, because guards read them."""
+        self.batch = batch
+        self.size = batch.rows
+        self.guarded = guarded
+
+    def field(self, name: str, offset: int, extra: int = 0) -> NDArray[np.generic]:
+        """Return a column `offset` rows back; before the first row it is made up."""
+        assert not extra
+        column = self.batch.array(name)
+        if not offset or not self.size:
+            return column
+        moved = np.empty_like(column)
+        moved[-offset:] = column[:offset]
+        moved[:-offset] = column[0]
+        return moved
+
+    def known(self, name: str, offset: int) -> Bools | None:
+        """Tell where a column `offset` rows back is there and not NULL; None: everywhere."""
+        found = self.batch.known(name)
+        if not offset:
+            return found
+        moved = np.ones(self.size, dtype=np.bool_)
+        if found is not None:
+            moved[-offset:] = found[:offset]
+        moved[self.batch.before_position(-offset)] = False
+        return moved
+
+    def code(self, text: str) -> int:
+        """Return the number that stands for a text."""
+        return self.batch.code(text)
+
+
+def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
+    """Return a column that is no text as an array, without a copy if it can be; NULLs as anything."""
+    assert type_ != OTHER
+    array = whole(column)
+    if type_ == TIMESTAMP:
+        array = array.view(pa.int64())
+    elif type_ == DATE:
+        array = array.view(pa.int32()).cast(pa.int64())
+    if array.null_count:
+        array = pc.fill_null(array, False if pa.types.is_boolean(array.type) else 0)
+    found: NDArray[np.generic] = array.to_numpy(zero_copy_only=False)
+    return found

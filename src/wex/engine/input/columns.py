@@ -1,0 +1,355 @@
+"""Arrow data as the columns that a spec speaks about: found and converted.
+
+Times stay Arrow times here; events see them as whole numbers (see `streams`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.errors import DataError, did_you_mean
+from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+
+EXACT_IN_A_FLOAT = 2**53
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything that hands over Arrow data: pandas, polars, duckdb, Arrow itself."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a capsule with an Arrow stream."""
+
+
+Data: TypeAlias = pa.Table | pa.RecordBatch | dict[str, object] | ArrowStream
+
+
+WANTED = "give an Arrow table, a dict of arrays, or anything with __arrow_c_stream__ (pandas, polars, duckdb)"
+
+
+def table_of(data: Data) -> pa.Table:
+    """Return any data as an Arrow table."""
+    try:
+        match data:
+            case pa.Table():
+                return data
+            case pa.RecordBatch():
+                return pa.Table.from_batches([data])
+            case dict():
+                return pa.table(data)
+            case ArrowStream():
+                return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        message = f"this {type(data).__name__} cannot be read as columns: {error}"
+        raise DataError("not-columns", message.splitlines()[0], WANTED) from error
+    raise DataError("not-columns", f"a {type(data).__name__} holds no columns", WANTED)
+
+
+def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) -> pa.Table:
+    """Return the columns of a stream's fields, in their order, with one Arrow type per type.
+
+    Columns that are missing or of a wrong type are told first. A value that does not fit is an
+    error that names its row, the first one, and by the columns `keys` its stream.
+    """
+    table = table_of(data)
+    names, types = list(fields), list(fields.values())
+    empty = table.slice(0, 0)
+    _one_zone([_column(empty, name, type_) for name, type_ in fields.items()], names, types)
+    columns: list[pa.ChunkedArray] = []
+    wrong: list[tuple[int, int, _BadRowError]] = []
+    for at, (name, type_) in enumerate(fields.items()):
+        try:
+            columns.append(_column(table, name, type_))
+        except _BadRowError as bad:
+            wrong.append((bad.row, at, bad))
+    if wrong:
+        row, at, first = min(wrong, key=lambda each: each[:2])
+        hint = f"it stands in row {row} of the data; {first.hint}"
+        key = tuple(shown(table.column(each)[row]) for each in keys if each in table.column_names)
+        raise DataError(first.code, first.message, hint, column=names[at], key=key)
+    return pa.table(_one_zone(columns, names, types), names=names)
+
+
+class _BadRowError(Exception):
+    """A value that does not fit its field, on its way to becoming a DataError."""
+
+    def __init__(self, code: str, message: str, hint: str, row: int) -> None:
+        super().__init__(code, message, hint, row)
+        self.code, self.message, self.hint, self.row = code, message, hint, row
+
+
+def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
+    count = table.column_names.count(name)
+    if not count:
+        hint = did_you_mean(name, dict.fromkeys(table.column_names), "its columns are")
+        raise DataError("missing-column", "the data has no such column", hint, column=name)
+    if count > 1:
+        message = f"the data has {count} columns called `{name}`"
+        hint = "rename or drop all but one, so that it is clear which one is meant"
+        raise DataError("column-twice", message, hint, column=name)
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type) and type_ != OTHER:
+        column = column.cast(column.type.value_type)
+    return convert(column, name, type_)
+
+
+def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
+    """Return a column with the Arrow type that stands for a type."""
+    given = column.type
+    if type_ == OTHER:
+        return _workable(column, name)
+    if pa.types.is_null(given):
+        return column if type_ == TIMESTAMP else column.cast(arrow_type(type_))
+    if type_ == TIMESTAMP and pa.types.is_timestamp(given):
+        return _timestamps(column)
+    if _accepts(type_, given):
+        return _cast(column, name, type_)
+    raise DataError(
+        "wrong-column-type",
+        f"the spec says {type_}, the data has {given}",
+        _type_hint(type_, given),
+        column=name,
+    )
+
+
+def _workable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column of any type as one of a type that Arrow can put in order."""
+    given = column.type
+    target = workable_type(given)
+    if target == given:
+        return column
+    try:
+        if pa.types.is_run_end_encoded(given):
+            chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+            column = pa.chunked_array(chunks, given.value_type)
+        return column.cast(target)
+    except (pa.ArrowException, NotImplementedError) as error:
+        message = f"Arrow cannot put values of type {given} in order, nor make them {target}"
+        hint = "convert the column, or leave it out of the stream line"
+        raise DataError("wrong-column-type", message, hint, column=name) from error
+
+
+def workable_type(type_: pa.DataType) -> pa.DataType:
+    """Return the type that values of a type are given: without views and runs, also inside.
+
+    Views of lists stay: Arrow can put those in order, and casts them wrongly.
+
+    >>> workable_type(pa.list_(pa.binary_view()))
+    ListType(list<item: binary>)
+    """
+    is_ = pa.types
+    if is_.is_binary_view(type_) or is_.is_string_view(type_):
+        return pa.binary() if is_.is_binary_view(type_) else pa.string()
+    if is_.is_run_end_encoded(type_):
+        return workable_type(type_.value_type)
+    if is_.is_dictionary(type_):
+        # Small indices run out when batches with different values are joined.
+        return pa.dictionary(pa.int32(), workable_type(type_.value_type), type_.ordered)
+    if is_.is_struct(type_):
+        return pa.struct([_workable_field(field) for field in type_])
+    if is_.is_map(type_):
+        key, item = _workable_field(type_.key_field), _workable_field(type_.item_field)
+        return pa.map_(key, item, type_.keys_sorted)
+    if is_.is_fixed_size_list(type_):
+        return pa.list_(_workable_field(type_.value_field), type_.list_size)
+    if is_.is_list(type_):
+        return pa.list_(_workable_field(type_.value_field))
+    if is_.is_large_list(type_):
+        return pa.large_list(_workable_field(type_.value_field))
+    return type_
+
+
+def _workable_field(field: pa.Field) -> pa.Field:
+    return field.with_type(workable_type(field.type))
+
+
+_ARROW_TYPES = {
+    BOOL: pa.bool_(),
+    INT: pa.int64(),
+    REAL: pa.float64(),
+    DATE: pa.date32(),
+    TIMESTAMP: pa.timestamp("us"),
+    DURATION: pa.duration("us"),
+}
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    """Return the Arrow type that stands for a type, in data and in results; texts are strings."""
+    return _ARROW_TYPES.get(type_, pa.string())
+
+
+def _accepts(type_: Type, given: pa.DataType) -> bool:
+    check = pa.types
+    match type_.name:
+        case "bool":
+            return bool(check.is_boolean(given))
+        case "int":
+            return bool(check.is_integer(given)) and given != pa.uint64()
+        case "real":
+            number = check.is_floating(given) or check.is_decimal(given)
+            return bool(number or (check.is_integer(given) and given != pa.uint64()))
+        case "string" | "enum":
+            return bool(
+                check.is_string(given)
+                or check.is_large_string(given)
+                or check.is_string_view(given)
+            )
+        case "date":
+            return bool(check.is_date(given))
+    return False
+
+
+def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
+    target = arrow_type(type_)
+    if type_ == REAL and pa.types.is_integer(column.type):
+        _exact_floats(column)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # the only way that Arrow rounds to the nearest float
+    try:
+        found = column.cast(target)
+        if pa.types.is_string(target):
+            found.validate(full=True)
+    except pa.ArrowInvalid as error:
+        message = str(error).splitlines()[0]
+        hint = f"values have to fit into {target}"
+        raise DataError("wrong-value", message, hint, column=name) from error
+    return found
+
+
+def _exact_floats(column: pa.ChunkedArray) -> None:
+    wide = column.cast(pa.int64())
+    far = pc.or_(pc.greater(wide, EXACT_IN_A_FLOAT), pc.less(wide, -EXACT_IN_A_FLOAT))
+    row = pc.index(far, True).as_py()
+    if row >= 0:
+        message = "a whole number over 2^53 is not exact as a real"
+        raise _BadRowError("wrong-value", message, "declare the field as int", row)
+
+
+def _timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return timestamps to the microsecond; finer ones and ones out of range are an error."""
+    target = pa.timestamp("us", column.type.tz)
+    try:
+        return column.cast(target)
+    except pa.ArrowInvalid:
+        back = column.cast(target, safe=False).cast(column.type, safe=False)
+        row = pc.index(pc.not_equal(back, column), True).as_py()
+    if column.type.unit == "ns":
+        message, hint = "a timestamp is finer than microseconds", "round it to microseconds first"
+        raise _BadRowError("sub-microsecond", message, hint, row)
+    hint = "timestamps span about 292,000 years before and after 1970"
+    raise _BadRowError("timestamp-range", "a timestamp is out of range", hint, row)
+
+
+def shown(key: pa.Scalar) -> object:
+    """Return a key as errors show it; Python's own times do not reach as far as Arrow's."""
+    try:
+        return key.as_py()
+    except (ArithmeticError, ValueError, LookupError):
+        return key.cast(pa.int32() if key.type == pa.date32() else pa.int64()).as_py()
+
+
+def _one_zone(
+    columns: Sequence[pa.ChunkedArray], names: Sequence[str], types: Sequence[Type]
+) -> list[pa.ChunkedArray]:
+    """Return the columns, all timestamps with a zone or all without; empty ones take what fits."""
+    zones = {
+        name: column.type.tz
+        for name, column, type_ in zip(names, columns, types, strict=True)
+        if type_ == TIMESTAMP and not pa.types.is_null(column.type)
+    }
+    with_zone = [name for name, zone in zones.items() if zone]
+    without = [name for name, zone in zones.items() if not zone]
+    if with_zone and without:
+        raise DataError(
+            "zones-mixed",
+            f"`{with_zone[0]}` has a time zone and `{without[0]}` has none",
+            "give all timestamps a zone, or none",
+            column=with_zone[0],
+        )
+    fitting = pa.timestamp("us", zones[with_zone[0]] if with_zone else None)
+    return [
+        column.cast(fitting) if type_ == TIMESTAMP and pa.types.is_null(column.type) else column
+        for column, type_ in zip(columns, types, strict=True)
+    ]
+
+
+def _type_hint(type_: Type, given: pa.DataType) -> str:
+    if given == pa.uint64():
+        return "cast it to int64: half of the unsigned numbers do not fit"
+    if pa.types.is_timestamp(given):
+        return "declare the field as timestamp"
+    if pa.types.is_date(given):
+        return "declare the field as date"
+    if pa.types.is_integer(given) or pa.types.is_floating(given) or pa.types.is_decimal(given):
+        return f"declare the field as {'int' if pa.types.is_integer(given) else 'real'}"
+    if pa.types.is_boolean(given):
+        return "declare the field as bool"
+    if _accepts(Type("string"), given):
+        return f"declare the field as string, or convert the column to {type_}"
+    return "declare the field as other, and measure it by first, last, collect or count"
+
+
+def spans(begin: Ints, end: Ints) -> Ints:
+    """Return the numbers of several ranges, one after the other."""
+    sizes = end - begin
+    offset = begin - (np.cumsum(sizes) - sizes)
+    found: Ints = np.arange(int(sizes.sum())) + np.repeat(offset, sizes)
+    return found
+
+
+def nothing(type_: pa.DataType) -> pa.Array:
+    """Return an empty Arrow array, also of types of which Arrow makes none from a list."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type_, nothing(type_.storage_type))
+    if pa.types.is_list(type_):
+        start = pa.array([0], pa.int32())
+        return pa.ListArray.from_arrays(start, nothing(type_.value_type), type=type_)
+    return pa.nulls(0, type_)
+
+
+def no_rows(schema: pa.Schema) -> pa.Table:
+    """Return a table without rows."""
+    return pa.table({field.name: nothing(field.type) for field in schema})
+
+
+def retyped(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Return a column that has no values, or lists without values, with another type."""
+    if column.null_count == len(column):
+        return pa.nulls(len(column), type_)
+    if pa.types.is_list(type_) and pa.types.is_list(column.type):
+        lists = whole(column)
+        assert not len(lists.flatten())
+        offsets = pa.array(np.zeros(len(lists) + 1, dtype=np.int32))
+        mask = lists.is_null() if lists.null_count else None
+        return pa.ListArray.from_arrays(offsets, nothing(type_.value_type), type=type_, mask=mask)
+    return column.cast(type_)
+
+
+def joined(arrays: list[pa.Array]) -> pa.Array:
+    """Return several Arrow arrays of one type as one."""
+    filled = [array for array in arrays if len(array)] or arrays[-1:]
+    return filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
+
+
+def taken(array: pa.Array, places: Ints) -> pa.Array:
+    """Return the values of an Arrow array at some places."""
+    return array.take(pa.array(places))
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without a copy if it is one."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else nothing(column.type)

@@ -1,0 +1,176 @@
+"""A batch that arrives: its rows conform, in order, without gaps, and joined to what came before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.input.batch import Batch
+from wex.engine.input.columns import conform, spans, table_of
+from wex.engine.input.schemas import as_before, left_open, open_columns
+from wex.engine.input.sorting import (
+    changes,
+    in_order,
+    in_stream_order,
+    no_null_order,
+    sort,
+    sort_keys,
+)
+from wex.errors import DataError
+from wex.threads import cached_property
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.engine import Engine
+    from wex.engine.input.columns import Data
+    from wex.engine.state.state import State
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+    from collections.abc import Iterable
+
+
+class Arriving:
+    """The rows of a batch, sorted by stream; `schema` is that of the batches before."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        data: Data,
+        schema: pa.Schema | None = None,
+        *,
+        sorted_rows: bool = False,
+    ) -> None:
+        self.stream = engine.stream
+        fields = self._fields = engine.fields
+        given = table_of(data)
+        table = conform(given, fields, self.stream.partition_by)
+        if schema is not None:
+            table = as_before(table, schema)
+        check_zones(self.stream.moments, table)
+        no_null_order(table, self.stream.order_by, self.stream.partition_by)
+        if self.stream.skip_nulls:
+            table = _without(table, engine.missing)
+        by = self.stream.partition_by, self.stream.order_by
+        if sorted_rows and not in_stream_order(table, *by):
+            raise DataError(
+                "unsorted",
+                "the rows do not come sorted by key, then by the order columns",
+                "say PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE and SORT BY",
+            )
+        self.table = sort(table, *by, fields)
+        still_open = open_columns(given, fields)
+        if schema is not None:
+            still_open &= {each.name for each in schema if pa.types.is_null(each.type)}
+        self.schema = left_open(self.table.schema, still_open)  # of the batches so far
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return the first rows of the streams."""
+        rows = self.table.num_rows
+        if not rows or not self.stream.partition_by:
+            return np.zeros(min(rows, 1), dtype=np.int64)
+        change = np.zeros(rows, dtype=np.bool_)
+        change[0] = True
+        for name in self.stream.partition_by:
+            change[1:] |= changes(self.table.column(name))
+        return np.flatnonzero(change)
+
+    @cached_property
+    def keys(self) -> pa.Table:
+        """Return the keys of the streams; a column `#` makes a row of a stream without a key."""
+        first = pa.array(self.starts)
+        named = {name: self.table.column(name).take(first) for name in self.stream.partition_by}
+        return pa.table({"#": first, **named})
+
+    def batch(self, prior: State) -> Batch:
+        """Return the batch, the last events of its streams before their new ones."""
+        ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
+        positions = prior.numbers("position")
+        tails = prior.lists["tail"]
+        if not tails.num_rows:
+            return self._batch(self.table, self.starts, self.starts, ends, positions)
+        kept = prior.counts("tail")
+        before = np.cumsum(kept)
+        whole = pa.concat_tables([tails, self.table])
+        if len(kept) > 1:
+            sizes = ends - self.starts
+            rows = np.empty(whole.num_rows, dtype=np.int64)
+            first = np.cumsum(kept + sizes) - kept - sizes
+            rows[spans(first, first + kept)] = np.arange(tails.num_rows)
+            rows[spans(first + kept, first + kept + sizes)] = (
+                np.arange(self.table.num_rows) + tails.num_rows
+            )
+            whole = whole.take(pa.array(rows))
+        return self._batch(
+            whole, self.starts + before - kept, self.starts + before, ends + before, positions
+        )
+
+    def _batch(self, table: pa.Table, first: Ints, begin: Ints, end: Ints, position: Ints) -> Batch:
+        return Batch(table, self._fields, self.stream.partition_by, first, begin, end, position)
+
+    def late(self, prior: State) -> Bools:
+        """Tell which rows sort before the last event that their stream has had."""
+        late = np.zeros(self.table.num_rows, dtype=np.bool_)
+        kept = prior.counts("tail")
+        known = np.flatnonzero(kept > 0)
+        if not self.stream.order_by or not len(known):
+            return late
+        ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
+        rows = spans(self.starts[known], ends[known])
+        ours = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
+        last, own = prior.lists["tail"].take(pa.array(ours)), self.table.take(pa.array(rows))
+        columns = sort_keys(pa.concat_tables([last, own]), (), self.stream.order_by, self._fields)
+        late[rows] = ~in_order(
+            [column.slice(0, len(rows)) for column in columns],
+            [column.slice(len(rows)) for column in columns],
+        )
+        return late
+
+
+def missing(column: pa.ChunkedArray) -> Bools:
+    """Tell where a column has NULL or NaN."""
+    floating = pa.types.is_floating(column.type)
+    if not column.null_count and not floating:
+        return np.zeros(len(column), dtype=np.bool_)
+    if not column.null_count:
+        values: Bools = np.isnan(column.to_numpy())
+        return values
+    found: Bools = pc.is_null(column, nan_is_null=floating).to_numpy()
+    return found
+
+
+def _without(table: pa.Table, names: list[str]) -> pa.Table:
+    """Return the rows that have a value in each of some columns."""
+    gaps = np.zeros(table.num_rows, dtype=np.bool_)
+    for name in names:
+        gaps |= missing(table.column(name))
+    return table.filter(pa.array(~gaps)) if gaps.any() else table
+
+
+def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:
+    """Raise a DataError if a constant of the spec has a zone and the data has none, or the reverse."""
+    zones = {
+        name: table.schema.field(name).type.tz
+        for name in table.column_names
+        if pa.types.is_timestamp(table.schema.field(name).type)
+        and table.column(name).null_count < table.num_rows  # else its zone was chosen for it
+    }
+    if not zones:
+        return
+    column, zone = next(iter(zones.items()))
+    for shown, zoned in moments:
+        if zoned != (zone is not None):
+            raise DataError(
+                "zones-mixed",
+                f"{shown} has {'a' if zoned else 'no'} time zone,"
+                f" the data has {'one' if zone else 'none'}",
+                "write the constant with a zone, as in '2026-01-31 10:00+00:00'"
+                if zone
+                else "write the constant without a zone",
+                column=column,
+            )

@@ -1,0 +1,112 @@
+"""The types of columns over several batches: the first batch with values fixes them, NULLs do not.
+
+A column of nothing but NULLs may come without a type. For most fields that is no question, as they
+have one Arrow type. A field of type `other` may have any, and timestamps have a zone or none: those
+stay *open*, and what is remembered takes the type that comes at last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.input.batch import Batch, BatchView
+from wex.engine.input.columns import no_rows, retyped
+from wex.engine.state.state import KEY, State
+from wex.errors import DataError
+from wex.spec.types import OTHER, TIMESTAMP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wex.engine.engine import Engine
+    from wex.spec.types import Type
+
+
+def open_columns(data: pa.Table, fields: Mapping[str, Type]) -> frozenset[str]:
+    """Return the fields whose type some data leaves open; a zone is the same for all timestamps."""
+    untyped = {name for name in fields if pa.types.is_null(data.schema.field(name).type)}
+    times = {name for name, type_ in fields.items() if type_ == TIMESTAMP}
+    found = {name for name in untyped if fields[name] == OTHER}
+    return frozenset(found | (times if times <= untyped else set()))
+
+
+def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with the types that the batches before had; open ones are null there."""
+    for at, field in enumerate(schema):
+        column = table.column(field.name)
+        if column.type == field.type or pa.types.is_null(field.type):
+            continue
+        if column.null_count < len(column):
+            raise DataError(
+                "wrong-column-type",
+                f"the batches before had {field.type}, this one has {column.type}",
+                "give a column one type in all batches",
+                column=field.name,
+            )
+        table = table.set_column(at, field, pa.nulls(len(column), field.type))
+    return table
+
+
+def left_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
+    """Return a schema in which some columns have no type."""
+    return pa.schema(
+        [field.with_type(pa.null()) if field.name in names else field for field in schema]
+    )
+
+
+def closed(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
+    """Return a schema with which an engine can run: timestamps without a type get one."""
+    return pa.schema(
+        [
+            field.with_type(pa.timestamp("us"))
+            if pa.types.is_null(field.type) and fields[field.name] == TIMESTAMP
+            else field
+            for field in schema
+        ]
+    )
+
+
+def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Return the columns that open starts of a window have, if events have a schema."""
+    columns = dict.fromkeys(("position", "slot", "clock"), pa.int64())
+    if engine.stream.order_by:
+        columns["time"] = schema.field(engine.stream.order_by[0]).type
+    return columns | engine.windows[at].measuring.types(no_events(engine, schema))
+
+
+def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
+    """Return rows without rows, to ask folds for their types."""
+    none = np.empty(0, dtype=np.int64)
+    batch = Batch(no_rows(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
+    return BatchView(batch, engine.guarded)
+
+
+def promoted(engine: Engine, state: State, schema: pa.Schema) -> State:
+    """Return a state whose columns have the types that belong to a schema: open ones take them."""
+    tails = state.lists["tail"]
+    if not tails.num_columns or tails.schema.types == schema.types:
+        return state
+    lists = {"tail": _with_types(tails, dict(zip(schema.names, schema.types, strict=True)))}
+    for at in range(len(engine.windows)):
+        held = state.lists[f"held.{at}"]
+        types = held_columns(engine, at, schema) if held.num_columns else {}
+        lists[f"held.{at}"] = _with_types(held, types)
+    keys = {KEY + name: schema.field(name).type for name in engine.stream.partition_by}
+    return State(_with_types(state.streams, keys), lists)
+
+
+def _with_types(table: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
+    for at, field in enumerate(table.schema):
+        type_ = types.get(field.name, field.type)
+        if type_ != field.type:
+            table = table.set_column(at, field.name, retyped(table.column(at), type_))
+    return table
+
+
+def stacked(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return windows of several batches as one table, with the types of the last one."""
+    types = dict(zip(tables[-1].schema.names, tables[-1].schema.types, strict=True))
+    return pa.concat_tables([_with_types(each, types) for each in tables])

@@ -1,0 +1,94 @@
+"""What a kernel works with, allocated before it runs: memory is touched only where it is used.
+
+Kernels that move lists are compiled without reference counts, which would cost more than all the
+rest, so they can allocate nothing. If the room for windows is too small they say so, and are run
+again with more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wex.engine.kernels.lists import BIRTH_WIDTH, LIST_WIDTH, RUN_WIDTH
+from wex.engine.kernels.types import Ints, KernelResult, Segments
+
+
+class Buffers(NamedTuple):
+    """Arrays to work in and to write to; see `lists` for the first ones."""
+
+    lists: Ints
+    runs: Ints
+    births: Ints
+    slot_of: Ints  # by start, when what is held is gathered
+    in_use: Ints
+    acting: Ints
+    doing: NDArray[np.uint16]
+    starts: Ints
+    ends: Ints
+    found: Ints
+    panes: Ints
+    slots: Ints
+    kept: Ints
+    state: Ints
+
+
+def lend(
+    streams: Segments, room: int, *, last: bool, lists: int = 0, states: int = 0, block: int = 0
+) -> Buffers:
+    """Return arrays with room for so many windows, and for so many lists and states."""
+    count = len(streams.begin)
+    rows = streams.end - streams.begin
+    kept = 0 if last else int(rows.sum() + streams.held[-1])
+    if streams.held[-1]:
+        rows += streams.held[1:] - streams.held[:-1]
+    most = int(rows.max(initial=0)) + 2
+    return Buffers(
+        np.empty((lists + 1, LIST_WIDTH), dtype=np.int64),
+        np.empty((most, RUN_WIDTH), dtype=np.int64),
+        np.empty((most, BIRTH_WIDTH), dtype=np.int64),
+        np.empty(0 if last else most, dtype=np.int64),
+        np.empty((3, states + 1), dtype=np.int64),
+        np.empty(block, dtype=np.int64),
+        np.empty(block, dtype=np.uint16),
+        np.empty(room, dtype=np.int64),
+        np.empty(room, dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+        np.empty(kept, dtype=np.int64),
+        np.empty(kept, dtype=np.int64),
+        np.empty(0 if last else count, dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+    )
+
+
+def result(
+    lent: Buffers, *, last: bool, mixed: bool = False, begin: Ints | None = None
+) -> KernelResult:
+    """Return what a kernel has written, the windows of each end in the order of their starts.
+
+    If they are `mixed`, those of one end may be in any order. If windows were not counted stream
+    by stream, `begin` has the first rows of the streams.
+    """
+    count = len(lent.found)
+    found = int(lent.found[-1]) if count else 0
+    kept = int(lent.kept[-1]) if count and not last else 0
+    starts, ends = lent.starts[:found], lent.ends[:found]
+    if mixed and ((ends[1:] == ends[:-1]) & (starts[1:] < starts[:-1])).any():
+        order = np.lexsort((starts, ends))
+        starts, ends = starts[order], ends[order]
+    if begin is None:
+        owners = owners_of(lent.found, found)
+    else:
+        owners = np.searchsorted(begin, ends, side="right") - 1
+    return KernelResult(
+        starts, ends, owners, lent.panes[:kept], lent.slots[:kept], lent.kept, lent.state
+    )
+
+
+def owners_of(up_to: Ints, count: int) -> Ints:
+    """Return the streams of things that are counted stream by stream."""
+    if len(up_to) <= 1:
+        return np.zeros(count, dtype=np.int64)
+    return np.searchsorted(up_to, np.arange(count), side="right")

@@ -1,0 +1,148 @@
+"""What the kernels that run windows take and give, as tuples of arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+DROP, JOIN, BIRTH, EMIT, EMITTED = range(5)  # what an action does to the list in a slot
+
+
+class Segments(NamedTuple):
+    """The streams of a batch, and the starts that are open when it begins.
+
+    The events of stream g are the rows `begin[g]` … `end[g] - 1`; the pane of row x is
+    `x + shift[g]`; `state[g]` is its config or prefix state. Starts held are numbered through all
+    streams, those of stream g from `held[g]` on: their pane, their time by `clock`, their slot or
+    window state.
+    """
+
+    begin: Ints
+    end: Ints
+    shift: Ints
+    state: Ints
+    held: Ints
+    pane: Ints
+    clock: Ints
+    slot: Ints
+
+
+class Clauses(NamedTuple):
+    """What beside the automata decides: see `wex.compile.plan.PlannedWindow`."""
+
+    until: bool
+    or_end: bool
+    oldest: bool  # of the starts that end together only the oldest: `longest`, `disjoint`
+    cuts: bool  # a window takes all other starts with it: `disjoint`
+    spent: bool  # a start ends once: `shortest`
+    single: bool  # of the starts in one state only the oldest counts
+    limit: int  # how far back a start may lie, by `clock`; -1: any
+
+
+class Registers(NamedTuple):
+    """A config automaton in which no list ever has two starts; see `registers`.
+
+    `step` and `op` are indexed by class and config, the config in the lower `config_bits`;
+    `quad_step` and `quad_op` by four classes of `bits` each, the first one lowest, and config; they
+    are empty if they would be too large. `occupied` and `final` have a bit for each slot.
+    """
+
+    classes: NDArray[np.uint8]
+    step: NDArray[np.uint16]
+    op: NDArray[np.uint16]
+    quad_step: NDArray[np.uint8]
+    quad_op: NDArray[np.uint64]
+    bits: int
+    config_bits: int
+    occupied: NDArray[np.uint32]
+    final: NDArray[np.uint32]
+
+
+class Configs(NamedTuple):
+    """A config automaton: what follows, and which action is taken, by class and config.
+
+    Action a is `ops[ops_at[a]:ops_at[a + 1]]`, rows of operation, slot and second slot; action 0
+    does nothing. `final` has for each config a row that says of each slot whether a window may end.
+    """
+
+    classes: NDArray[np.uint16]
+    step: NDArray[np.uint16]
+    act: NDArray[np.uint16]
+    ops_at: Ints
+    ops: Ints
+    final: NDArray[np.bool_]
+
+
+class Automata(NamedTuple):
+    """Prefix and window automaton over common classes of letters; see `moving`.
+
+    `born[p, class]` is the window state of a start at prefix state p, `move[q, class]` what
+    follows q; -1 is the end of a start. `lasts[q]`: more can follow. Chain c has `chain_size[c]`
+    states from `chain_first[c]` on, numbered one after the other, and `leave[c, class]` follows
+    the last one; -1 if the letter ends all starts in it. `chain_of[q]` is -1 outside of chains.
+    """
+
+    classes: NDArray[np.uint16]
+    prefix: NDArray[np.int32]
+    born: NDArray[np.int32]
+    move: NDArray[np.int32]
+    final: NDArray[np.bool_]
+    lasts: NDArray[np.bool_]
+    until: NDArray[np.bool_]
+    chain_of: NDArray[np.int32]
+    chain_first: NDArray[np.int32]
+    chain_size: NDArray[np.int32]
+    leave: NDArray[np.int32]
+
+
+class Sliding(NamedTuple):
+    """A window that ends `size` events after its start, if all letters on the way let it stay."""
+
+    classes: NDArray[np.uint16]
+    prefix: NDArray[np.int32]
+    born: NDArray[np.bool_]
+    stays: NDArray[np.bool_]
+    size: int
+
+
+class KernelResult(NamedTuple):
+    """Windows, each a pane and the row of its last event, and the starts that are held then.
+
+    `owners` are their streams; `kept[g]` says how many starts are held up to stream g and with it;
+    a start that is held has a pane and a slot or window state.
+    """
+
+    start: Ints
+    end: Ints
+    owners: Ints
+    pane: Ints
+    slot: Ints
+    kept: Ints
+    state: Ints
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class _Alias:
+    """An array that looks writable. Kernels do not write to what they are given to read."""
+
+    def __init__(self, array: NDArray[np.generic]) -> None:
+        self.owner = array
+        self.__array_interface__ = {
+            **array.__array_interface__,
+            "data": (array.__array_interface__["data"][0], False),
+        }
+
+
+def as_contiguous(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return an array without gaps that is not marked read-only, as Arrow's are; no copy if it can be."""
+    found = np.ascontiguousarray(array)
+    if found.flags.writeable:
+        return found
+    alias: NDArray[Scalar] = np.asarray(_Alias(found))
+    return alias

@@ -1,0 +1,1 @@
+"""Machines: the automata of a planned window as tables for the kernels."""

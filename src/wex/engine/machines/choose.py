@@ -1,0 +1,163 @@
+"""From the automata of a planned window to the tables that a kernel runs.
+
+Four kernels: `registers` where no window state ever holds two starts, `configs` where the
+combinations of occupied window states are few, `sliding` for windows of one fixed length, `moving`
+for all others. They give the same windows; which one runs is decided here, once for each plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wex import limits
+from wex.engine.kernels.buffers import lend, result
+from wex.engine.kernels.configs import run_configs
+from wex.engine.kernels.moving import run_moving
+from wex.engine.kernels.registers import SLOTS, run_registers
+from wex.engine.kernels.sliding import run_sliding
+from wex.engine.kernels.types import (
+    Automata,
+    Clauses,
+    Configs,
+    KernelResult,
+    Registers,
+    Segments,
+    Sliding,
+    as_contiguous,
+)
+from wex.engine.machines.configs import ConfigAutomaton
+from wex.engine.machines.tables import MachineTables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wex.compile.plan import PlannedWindow
+
+MOST_CONFIGS = 256
+BLOCK = 4096  # events that are traced before they act
+ROOM = 1 << 16  # windows there is room for, beside one for each row
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A window, ready to run: a kernel and its tables. `kind` says which."""
+
+    kind: str
+    clauses: Clauses
+    tables: Registers | Configs | Sliding | Automata
+    initial: int
+    uses_letters: bool  # codes are numbers of classes, in two bytes
+
+    def run(
+        self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
+    ) -> KernelResult:
+        """Return the windows of a batch and the starts that stay open; `last`: streams end here."""
+        streams = Segments(*map(as_contiguous, streams))
+        clock = as_contiguous(clock)
+        rows = int((streams.end - streams.begin).sum())
+        if isinstance(self.tables, Registers):
+            extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
+            lent = lend(streams, rows + extra + 1, last=last)
+            alone = last and not self.clauses.or_end and not streams.held[-1]
+            at_ends = not alone or bool(streams.shift.any())
+            run_registers(codes, clock, self.tables, self.clauses, streams, lent, last, at_ends)
+            return result(lent, last=last, begin=None if at_ends else streams.begin)
+        if isinstance(self.tables, Sliding):
+            lent = lend(streams, rows + int(streams.held[-1]), last=last)
+            run_sliding(codes, clock, self.tables, streams, lent, last)
+            return result(lent, last=last)
+        kernel: Callable[..., bool] = run_configs
+        if isinstance(self.tables, Configs):
+            states, lists = 0, self.tables.final.shape[1]
+        else:
+            kernel, states = run_moving, len(self.tables.move)
+            lists = 2 * states + len(self.tables.chain_size) + 1
+        room = rows + ROOM
+        while True:
+            lent = lend(streams, room, last=last, lists=lists, states=states, block=BLOCK)
+            if kernel(codes, clock, self.tables, self.clauses, streams, lent, last):
+                return result(lent, last=last, mixed=True)
+            limits.require("windows", 2 * room, "the windows of one batch")
+            room *= 4
+
+    def is_final(self, state: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell of starts that are held whether a window may end with the last event they have had.
+
+        `state` is that of their streams, as the kernel has left it.
+        """
+        if isinstance(self.tables, Registers):
+            bits: NDArray[np.bool_] = (self.tables.final[state] >> slot & 1).astype(np.bool_)
+            return bits
+        if isinstance(self.tables, Configs):
+            found: NDArray[np.bool_] = self.tables.final[state, slot]
+            return found
+        if isinstance(self.tables, Automata):
+            return self.tables.final[slot]
+        return np.zeros(len(slot), dtype=np.bool_)  # windows of a fixed length end as they are held
+
+
+def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
+    """Return the machine of a window."""
+    joint = MachineTables(window)
+    clauses = _clauses(window)
+    # An emission that may find all its starts too old is not decided by config and letter.
+    decided = not (clauses.cuts and clauses.limit >= 0)
+    if decided and not joint.chains:
+        crawled = ConfigAutomaton(joint, clauses, most_configs, ordered=clauses.single)
+        if clauses.single and not crawled.complete:
+            crawled = ConfigAutomaton(joint, clauses, most_configs)
+        if crawled.complete:
+            # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
+            late = window.having is not None and window.keep in ("shortest", "disjoint")
+            registers = None if late else crawled.registers()
+            if registers is not None:
+                return Machine("registers", clauses, registers, 0, joint.uses_letters)
+            return Machine("configs", clauses, crawled.configs(), 0, joint.uses_letters)
+    automata = joint.automata()
+    sliding = _sliding(automata, clauses)
+    if sliding is not None:
+        return Machine("sliding", clauses, sliding, 0, joint.uses_letters)
+    return Machine("moving", clauses, automata, 0, joint.uses_letters)
+
+
+def _sliding(automata: Automata, clauses: Clauses) -> Sliding | None:
+    """Return the tables for windows of a fixed length, if these are all there are."""
+    if len(automata.chain_size) != 1 or clauses.until or clauses.cuts or clauses.limit >= 0:
+        return None
+    after = np.unique(automata.leave[automata.leave >= 0])
+    born = np.unique(automata.born[automata.born >= 0])
+    alone = len(after) == 1 and automata.final[after[0]] and not automata.lasts[after[0]]
+    if not alone or (born != automata.chain_first[0]).any():
+        return None
+    return Sliding(
+        automata.classes,
+        automata.prefix,
+        automata.born >= 0,
+        automata.leave[0] >= 0,
+        int(automata.chain_size[0]),
+    )
+
+
+def _clauses(window: PlannedWindow) -> Clauses:
+    # `having` comes before `keep`: then the kernel gives all windows, and `keep` acts on the rest.
+    keep = "all" if window.having is not None else window.keep
+    limit = -1
+    if window.within_events is not None:
+        limit = window.within_events - 1
+    elif window.within_time is not None:
+        limit = window.within_time
+    return Clauses(
+        until=window.until is not None,
+        or_end=window.or_end,
+        oldest=keep in ("longest", "disjoint"),
+        cuts=keep == "disjoint",
+        spent=keep == "shortest",
+        # Of two starts in one state the older one always wins, unless it can grow too old.
+        single=keep in ("longest", "disjoint") and limit < 0,
+        limit=min(limit, 2**63 - 1),
+    )

@@ -1,0 +1,226 @@
+"""The config automaton of a window: which window states are occupied, and what a letter does.
+
+Every occupied window state has a slot. A letter moves the starts of a slot on together, joins two
+slots, drops one, gives birth to a start in one, or emits windows.
+
+Where only the oldest start of a state counts, a slot has one start, and if the slots are `ordered`
+by age it is known beforehand which start that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex import limits
+from wex.automata.explore import explore
+from wex.compile.normal_form import NONE
+from wex.engine.kernels.registers import ENDING, IDLE, NO_SLOT, SLOTS
+from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, JOIN, Clauses, Configs, Registers
+from wex.errors import LimitError
+from wex.threads import cached_property
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wex.engine.machines.tables import MachineTables
+
+MOST_ENTRIES = 1 << 16  # of a table by config and class
+MOST_QUADS = 1 << 12  # of a table by config and four classes: it has to stay in the nearest cache
+
+# A prefix state, the window state in each slot or NONE, and the slots by age if they are ordered.
+Config = tuple[int, tuple[int, ...], tuple[int, ...]]
+Op = tuple[int, int, int]
+
+
+@dataclass
+class ConfigAutomaton:
+    """The config automaton of a window, as far as it is small."""
+
+    joint: MachineTables
+    clauses: Clauses
+    most: int
+    ordered: bool = False
+    complete: bool = False
+    ops: dict[tuple[Config, int], tuple[Op, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        initial: Config = (0, (), ())
+        most = min(self.most, MOST_ENTRIES // self.joint.count)
+        if most < 1 or self.joint.count > MOST_ENTRIES:
+            return
+        try:
+            with limits.raised(states=most):
+                found, table = explore([initial], self._successors)
+        except LimitError:
+            return
+        self.states = found
+        self.table = np.array(table, dtype=np.int64)
+        self.complete = self.width <= SLOTS
+
+    def _successors(self, config: Config) -> list[Config]:
+        return [self._after(config, letter) for letter in range(self.joint.count)]
+
+    def _after(self, config: Config, letter: int) -> Config:
+        """Return the config after a letter, and note what the letter does."""
+        prefix, slots, ages = config
+        joint, clauses = self.joint, self.clauses
+        # Slot → state, the oldest first if they are ordered.
+        holds = {slot: slots[slot] for slot in dict.fromkeys((*ages, *range(len(slots))))}
+        ops: list[Op] = []
+
+        def emit(states: dict[int, int]) -> None:
+            ending = [
+                slot for slot, state in states.items() if state != NONE and joint.final[state]
+            ]
+            if not ending:
+                return
+            ops.extend((EMIT, slot, 0) for slot in (ending[:1] if self.ordered else ending))
+            ops.append((EMITTED, 0, 0))
+            gone = [s for s, q in states.items() if q != NONE] if clauses.cuts else ending
+            if clauses.cuts or clauses.spent:
+                for slot in gone:
+                    ops.append((DROP, slot, 0))
+                    states[slot] = NONE
+
+        if clauses.until and joint.until[letter]:
+            emit(holds)
+        after: dict[int, int] = {}
+        place: dict[int, int] = {}  # state → slot
+        for slot, state in holds.items():
+            moved = int(joint.move[state, letter]) if state != NONE else NONE
+            if moved != NONE and moved in place:
+                ops.append((DROP, slot, 0) if self.ordered else (JOIN, slot, place[moved]))
+                moved = NONE
+            elif moved != NONE:
+                place[moved] = slot
+            elif state != NONE:
+                ops.append((DROP, slot, 0))
+            after[slot] = moved
+        born = int(joint.born[prefix, letter])
+        if born != NONE and born not in place:
+            free = min((s for s, q in after.items() if q == NONE), default=len(after))
+            place[born] = free
+            after.pop(free, None)
+            after[free] = born  # the youngest
+            ops.append((BIRTH, free, 0))
+        elif born != NONE and not clauses.single:
+            ops.append((BIRTH, place[born], 0))
+        if not clauses.until:
+            emit(after)
+            for slot, state in after.items():
+                if state != NONE and not joint.lasts[state]:
+                    ops.append((DROP, slot, 0))
+                    after[slot] = NONE
+        kept = [after[slot] for slot in range(len(after))]
+        while kept and kept[-1] == NONE:
+            kept.pop()
+        self.ops[config, letter] = tuple(ops)
+        by_age = [slot for slot, state in after.items() if state != NONE] if self.ordered else ()
+        return int(joint.prefix[prefix, letter]), tuple(kept), tuple(by_age)
+
+    @cached_property
+    def width(self) -> int:
+        """Return how many slots there are."""
+        used = [op[1] + 1 for ops in self.ops.values() for op in ops]
+        return max([1, *used])
+
+    def _bits(self, chosen: Callable[[int], bool]) -> NDArray[np.uint32]:
+        found = [
+            sum(1 << slot for slot, state in enumerate(slots) if state != NONE and chosen(state))
+            for _, slots, _ in self.states
+        ]
+        return np.array(found, dtype=np.uint32)
+
+    def registers(self) -> Registers | None:
+        """Return the tables with a register for each slot, if that is enough."""
+        count, configs = self.joint.count, len(self.states)
+        bits = max(1, (count - 1).bit_length())
+        if count > 256 or self.joint.uses_letters:
+            return None
+        config_bits = max(1, (configs - 1).bit_length())
+        width = 1 << config_bits
+        op = np.full((count, width), IDLE, dtype=np.uint16)
+        for number, config in enumerate(self.states):
+            for letter in range(count):
+                coded = _register_op(config, self.ops[config, letter])
+                if coded is None:
+                    return None
+                op[letter, number] = coded
+        step = np.zeros((count, width), dtype=np.uint16)
+        step[:, :configs] = self.table.T
+        quad_step, quad_op = _quads(step, op, bits)
+        return Registers(
+            self.joint.classes.astype(np.uint8),
+            step.ravel(),
+            op.ravel(),
+            quad_step.ravel(),
+            quad_op.ravel(),
+            bits,
+            config_bits,
+            self._bits(lambda _: True),
+            self._bits(lambda state: bool(self.joint.final[state])),
+        )
+
+    def configs(self) -> Configs:
+        """Return the tables that trace configs."""
+        programs: dict[tuple[Op, ...], int] = {(): 0}
+        act = np.zeros((self.joint.count, len(self.states)), dtype=np.uint16)
+        for number, config in enumerate(self.states):
+            for letter in range(self.joint.count):
+                ops = self.ops[config, letter]
+                act[letter, number] = programs.setdefault(ops, len(programs))
+        flat = [op for program in programs for op in program]
+        lengths = [len(program) for program in programs]
+        final = np.zeros((len(self.states), self.width), dtype=np.bool_)
+        for number, (_, slots, _) in enumerate(self.states):
+            for slot, state in enumerate(slots):
+                final[number, slot] = state != NONE and self.joint.final[state]
+        return Configs(
+            self.joint.classes.astype(np.uint16),
+            np.ascontiguousarray(self.table.T, dtype=np.uint16),
+            act,
+            np.cumsum([0, *lengths]).astype(np.int64),
+            np.array(flat, dtype=np.int64).reshape(-1, 3),
+            final,
+        )
+
+
+def _quads(
+    step: NDArray[np.uint16], op: NDArray[np.uint16], bits: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Return the tables for four letters at a time, or empty ones if they would be too large."""
+    count, width = step.shape
+    if width << 4 * bits > MOST_QUADS:
+        return np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.uint64)
+    quad_step = np.zeros((1 << 4 * bits, width), dtype=np.uint8)
+    quad_op = np.zeros((1 << 4 * bits, width), dtype=np.uint64)
+    for letters in product(range(count), repeat=4):
+        word = sum(letter << bits * at for at, letter in enumerate(letters))
+        config = np.arange(width)
+        for at, letter in enumerate(letters):
+            quad_op[word] |= op[letter, config].astype(np.uint64) << np.uint64(16 * at)
+            config = step[letter, config]
+        quad_step[word] = config
+    return quad_step, quad_op
+
+
+def _register_op(config: Config, ops: tuple[Op, ...]) -> int | None:
+    """Return what a letter does as an operation on registers, or None if it does more than one."""
+    occupied = {slot for slot, state in enumerate(config[1]) if state != NONE}
+    birth = ending = NO_SLOT
+    for op, slot, _ in ops:
+        if op == DROP:
+            occupied.discard(slot)
+        elif op == BIRTH and slot not in occupied:
+            birth = slot
+        elif op == EMIT and ending == NO_SLOT:
+            ending = slot
+        elif op != EMITTED:
+            return None
+    return birth | ending << 5 | (ENDING if ending != NO_SLOT else 0)

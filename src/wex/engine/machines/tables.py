@@ -1,0 +1,123 @@
+"""Both automata of a window over common classes of letters, as tables for kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.automata.dfa import common_classes
+from wex.compile.normal_form import NONE
+from wex.engine.kernels.types import Automata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.compile.plan import PlannedWindow
+
+CHAIN = 8  # states: shorter ones are no chains
+CODED = 8  # guards whose truths fit into a code of one byte
+
+
+class MachineTables:
+    """Both automata of a window over common classes of letters, dead states as -1."""
+
+    def __init__(self, window: PlannedWindow) -> None:
+        count = len(window.letters.rows)
+        until = [window.until is not None and bool(window.until >> at & 1) for at in range(count)]
+        before, inside = window.prefix, window.window
+        by_letter, own = common_classes(before.classes.tolist(), inside.classes.tolist(), until)
+        columns = np.array(own, dtype=np.int64).reshape(-1, 3)
+        self.prefix = before.table[:, columns[:, 0]]
+        move = inside.table[:, columns[:, 1]]
+        self.move = np.where(inside.live[move], move, -1).astype(np.int32)
+        self.until = columns[:, 2].astype(np.bool_)
+        self.final = inside.final
+        self.lasts: NDArray[np.bool_] = np.logical_or.reduce(self.move >= 0, axis=1)
+        entry = np.maximum(window.starts, 0)
+        self.born = np.where((window.starts == NONE)[:, None], -1, self.move[entry])
+        self.classes = self._codes(window, by_letter)
+        self.uses_letters = len(window.letters.guards) > CODED
+        self.chains = self._chains()
+
+    @property
+    def count(self) -> int:
+        """Return how many classes there are."""
+        return len(self.until)
+
+    @staticmethod
+    def _codes(window: PlannedWindow, by_letter: list[int]) -> NDArray[np.int64]:
+        """Return the class of each code: the truths of the guards as bits, or the letter itself."""
+        guards = len(window.letters.guards)
+        if guards > CODED:
+            return np.array(by_letter, dtype=np.int64)
+        classes = np.zeros(1 << CODED, dtype=np.int64)
+        for letter, row in enumerate(window.letters.rows):
+            classes[sum(true << bit for bit, true in enumerate(row))] = by_letter[letter]
+        return classes
+
+    def _chains(self) -> list[list[int]]:
+        """Return rows of states in which each letter moves on all starts, or ends them all."""
+        states = len(self.move)
+        if states < CHAIN:
+            return []
+        occupied = np.zeros(states, dtype=np.bool_)
+        pending = np.unique(self.born[self.born >= 0])
+        while len(pending):
+            occupied[pending] = True
+            after = np.unique(self.move[pending])
+            pending = after[(after >= 0) & ~occupied[after]]
+        alive = self.move >= 0
+        following = self.move.max(axis=1)
+        single = np.where(alive, self.move, following[:, None]).min(axis=1) == following
+        fit = occupied & single & (following >= 0) & ~self.final
+        entered = np.zeros(states, dtype=np.int64)
+        for state in np.flatnonzero(occupied):
+            after = np.unique(self.move[state])
+            entered[after[after >= 0]] += 1
+        entered[np.unique(self.born[self.born >= 0])] += 1
+        chains: list[list[int]] = []
+        linked = {
+            int(state): int(following[state])
+            for state in np.flatnonzero(fit)
+            if fit[following[state]]
+            and following[state] != state
+            and entered[following[state]] == 1
+            and (alive[state] == alive[following[state]]).all()
+        }
+        heads = set(linked) - set(linked.values())
+        for head in sorted(heads):
+            chain = [head]
+            while chain[-1] in linked:
+                chain.append(linked[chain[-1]])
+            if len(chain) >= CHAIN:
+                chains.append(chain)
+        return chains
+
+    def automata(self) -> Automata:
+        """Return the tables for moving lists; the states of a chain are numbered in a row."""
+        states = len(self.move)
+        chained = [state for chain in self.chains for state in chain]
+        free = sorted(set(range(states)) - set(chained))
+        order = np.array([*chained, *free], dtype=np.int64)
+        number = np.full(states + 1, -1, dtype=np.int32)  # its last entry is that of -1
+        number[order] = np.arange(states)
+        sizes = [len(chain) for chain in self.chains]
+        first = np.cumsum([0, *sizes])[:-1]
+        chain_of = np.full(states, -1, dtype=np.int32)
+        chain_of[: len(chained)] = np.repeat(np.arange(len(sizes)), sizes)
+        move = number[self.move[order]]
+        ends = first + np.array(sizes, dtype=np.int64) - 1
+        return Automata(
+            self.classes.astype(np.uint16),
+            np.ascontiguousarray(self.prefix, dtype=np.int32),
+            np.ascontiguousarray(number[self.born]),
+            np.ascontiguousarray(move),
+            np.ascontiguousarray(self.final[order]),
+            np.ascontiguousarray(self.lasts[order]),
+            self.until,
+            chain_of,
+            first.astype(np.int32),
+            np.array(sizes, dtype=np.int32),
+            np.ascontiguousarray(move[ends]).reshape(len(sizes), self.count),
+        )

@@ -1,0 +1,209 @@
+"""The measures of a window: its folds over the panes of a batch, and the arithmetic on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.eval.guards import kleene
+from wex.engine.eval.terms import UNKNOWN, Faults, all_known, compile_term
+from wex.engine.input.columns import whole
+from wex.engine.measures import Result, fold_of, shared_key
+from wex.theory.terms import Constant, Field
+from wex.threads import cached_property
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wex.compile.measures import Measure
+    from wex.compile.plan import PlannedWindow
+    from wex.engine.input.batch import BatchView
+    from wex.engine.measures import Fold, Lifted, Parts
+    from wex.engine.measures.panes import Panes, Ranges
+
+    Bools = NDArray[np.bool_]
+    Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
+    Why = Callable[[int, int], str]  # the number of a fold, a window
+
+SPOILT = "spoilt"  # the column of a pane that says whether arithmetic failed in it
+
+
+class Measuring:
+    """The folds that the measures of a window need, each once."""
+
+    def __init__(self, window: PlannedWindow) -> None:
+        self.measures, self.having = window.measures, window.having
+        self.folds: list[Fold] = []
+        places: dict[tuple[object, ...], int] = {}
+        self._read: list[list[int]] = []  # for each measure, the fold of each of its aggregates
+        for measure in window.measures:
+            read = []
+            for aggregate in measure.aggregates:
+                place = places.setdefault(shared_key(aggregate), len(self.folds))
+                if place == len(self.folds):
+                    self.folds.append(fold_of(aggregate))
+                read.append(place)
+            self._read.append(read)
+
+    def types(self, rows: BatchView) -> dict[str, pa.DataType]:
+        """Return the columns that a pane keeps."""
+        found: dict[str, pa.DataType] = {}
+        for at, fold in enumerate(self.folds):
+            found |= {f"{at}.{name}": type_ for name, type_ in fold.types_of(rows).items()}
+            found[f"{at}.{SPOILT}"] = pa.bool_()
+        return found
+
+    def lift(self, rows: BatchView, panes: Panes, carried: pa.Table) -> Measured:
+        """Return the folds with the events of a batch, behind the panes carried over."""
+        lifted, spoilt, faults = [], [], []
+        for at, fold in enumerate(self.folds):
+            given = fold.given(rows)
+            parts = {name: whole(carried.column(f"{at}.{name}")) for name in fold.types_of(rows)}
+            lifted.append(fold.lift(rows, given, panes, parts))
+            before = carried.column(f"{at}.{SPOILT}").to_numpy()
+            bad, failed = None, given.faults.bad
+            if failed is not None or before.any():
+                rows_bad = np.zeros(rows.size, np.int64)
+                rows_bad += 0 if failed is None else failed
+                spread = panes.spread(rows_bad, before.astype(np.int64))
+                bad = np.concatenate([[0], np.cumsum(spread)])
+            spoilt.append(bad)
+            faults.append(given.faults)
+        return Measured(self, panes, lifted, spoilt, faults)
+
+    def results(
+        self,
+        size: int,
+        parts: Sequence[Parts],
+        spoilt: Sequence[Bools | None],
+        why: Why,
+        fail: Fail,
+    ) -> dict[str, Result]:
+        """Return each measure by name; a window that has no result is a failure."""
+        found = {}
+        for measure, read in zip(self.measures, self._read, strict=True):
+            values = []
+            for aggregate, place in zip(measure.aggregates, read, strict=True):
+                bad = spoilt[place]
+                if bad is not None and bad.any():
+                    window = int(np.argmax(bad))
+                    raise fail(window, why(place, window), measure.name)
+                value = self.folds[place].result(aggregate.name, parts[place])
+                if value.bad is not None and value.bad.any():
+                    raise fail(int(np.argmax(value.bad)), value.why, measure.name)
+                values.append(value)
+            found[measure.name] = _calculated(measure, values, size, fail)
+        return found
+
+    def kept(self, results: dict[str, Result], size: int, fail: Fail) -> Bools | None:
+        """Tell which windows satisfy `having`; None: there is none."""
+        if self.having is None:
+            return None
+        faults = Faults()
+        held, _ = kleene(self.having, _Results(results, size), faults)  # type: ignore[arg-type]
+        if faults.bad is not None:
+            window = int(np.argmax(np.broadcast_to(faults.bad, (size,))))
+            raise fail(window, faults.why(window), None)
+        return held
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The folds of one batch, to be asked for ranges of panes."""
+
+    measuring: Measuring
+    panes: Panes
+    lifted: list[Lifted]
+    spoilt: list[NDArray[np.int64] | None]
+    faults: list[Faults]
+
+    def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
+        """Return the measures of windows."""
+        parts = [each.fold(windows) for each in self.lifted]
+        spoilt = self._spoilt(windows)
+
+        def why(place: int, window: int) -> str:
+            """Return why the first event of a window that failed has failed."""
+            before = self.spoilt[place]
+            assert before is not None
+            low = int(windows.low[window])
+            pane = int(np.searchsorted(before, before[low], side="right")) - 1
+            at = int(np.searchsorted(self.panes.own, pane))
+            if at == len(self.panes.own) or self.panes.own[at] != pane:
+                return UNKNOWN  # a pane of events that are gone
+            return self.faults[place].why(int(self.panes.rows[at]))
+
+        return self.measuring.results(len(windows.low), parts, spoilt, why, fail)
+
+    def keep(self, held: Ranges) -> dict[str, pa.Array]:
+        """Return what is kept of ranges of panes, each a new pane."""
+        found: dict[str, pa.Array] = {}
+        for at, (each, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
+            found |= {f"{at}.{name}": column for name, column in each.keep(held).items()}
+            found[f"{at}.{SPOILT}"] = pa.array(
+                np.zeros(len(held.low), np.bool_) if bad is None else bad
+            )
+        return found
+
+    def _spoilt(self, ranges: Ranges) -> list[Bools | None]:
+        return [None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.spoilt]
+
+
+def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -> Result:
+    """Return the arithmetic of a measure on its aggregates."""
+    if isinstance(measure.value, Field):
+        return values[int(measure.value.name[1:])]
+    if isinstance(measure.value, Constant) and isinstance(measure.value.value, str):
+        return Result(pa.repeat(measure.value.value, size))
+    rows = _Results({f"#{at}": value for at, value in enumerate(values)}, size)
+    faults = Faults()
+    found = np.asarray(compile_term(measure.value)(rows, 0, faults))
+    if faults.bad is not None:
+        bad = np.broadcast_to(faults.bad, (size,))
+        if size:
+            window = int(np.argmax(bad))
+            raise fail(window, faults.why(window), measure.name)
+    return Result(np.broadcast_to(found, (size,)), all_known(measure.value, rows))
+
+
+class _Results:
+    """Results of aggregates, or measures, as the fields that terms and guards read."""
+
+    def __init__(self, results: dict[str, Result], size: int) -> None:
+        self._results, self.size = results, size
+
+    def field(self, name: str, _offset: int, _extra: int = 0) -> NDArray[np.generic]:
+        values = self._results[name].values
+        return self._texts[0][name] if isinstance(values, pa.Array) else values
+
+    def known(self, name: str, _offset: int) -> Bools | None:
+        result = self._results[name]
+        if isinstance(result.values, pa.Array):
+            valid: Bools = result.values.is_valid().to_numpy(zero_copy_only=False)
+            return valid
+        return result.known
+
+    @cached_property
+    def _texts(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
+        """Return the texts as numbers, and the number of each."""
+        names = [
+            name
+            for name, result in self._results.items()
+            if isinstance(result.values, pa.Array) and pa.types.is_string(result.values.type)
+        ]
+        whole = pa.concat_arrays([self._results[name].values for name in names])
+        encoded = whole.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        parts = {
+            name: codes[at * self.size : (at + 1) * self.size] for at, name in enumerate(names)
+        }
+        return parts, {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+
+    def code(self, text: str) -> int:
+        codes = self._texts[1]
+        return codes.setdefault(text, len(codes))

@@ -1,0 +1,198 @@
+"""Panes: what a window is made of. Windows share them, whatever their number and overlap.
+
+In the batch that is being processed every event is a pane. Of the events before, one pane is left
+for each start that is still open, from that start to the next: it holds what the aggregates need
+of its events, no more. So memory is proportional to the starts held, and a window is a range of
+panes that begins with the pane of its start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wex.engine.input.columns import joined, spans, taken
+from wex.engine.kernels.folds import scanned
+from wex.threads import cached_property
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from wex.engine.input.batch import Batch
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+OVERLAP = 8  # windows over one event: from there on sliding beats scanning
+
+
+@dataclass(frozen=True, eq=False)
+class Panes:
+    """The panes of one window in a batch: stream by stream, those carried over, then the events.
+
+    `carried[g]` says how many panes of stream g come from before the batch.
+    """
+
+    batch: Batch
+    carried: Ints
+
+    @cached_property
+    def shift(self) -> Ints:
+        """Return for each stream what leads from a row to its pane."""
+        if self._plain:
+            return np.zeros(len(self.carried), dtype=np.int64)
+        sizes = self.carried + self.batch.end - self.batch.begin
+        begin = np.cumsum(sizes) - sizes
+        found: Ints = begin + self.carried - self.batch.begin
+        return found
+
+    @cached_property
+    def count(self) -> int:
+        """Return how many panes there are."""
+        return int((self.carried + self.batch.end - self.batch.begin).sum())
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Tell whether panes are rows."""
+        return self.count == self.batch.rows and not self.carried.any()
+
+    @cached_property
+    def held(self) -> Ints:
+        """Return the panes that come from before the batch."""
+        if self._plain:
+            return np.empty(0, dtype=np.int64)
+        ends = self.batch.begin + self.shift
+        return spans(ends - self.carried, ends)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Return the rows that are events of the batch."""
+        return spans(self.batch.begin, self.batch.end)
+
+    @cached_property
+    def own(self) -> Ints:
+        """Return the panes of these rows."""
+        return spans(self.batch.begin + self.shift, self.batch.end + self.shift)
+
+    def spread(self, values: NDArray[Any], carried: NDArray[Any]) -> NDArray[Any]:
+        """Return an array by pane, from one by row and one of the panes carried over."""
+        if self._plain:
+            return values
+        if len(self.batch.begin) == 1:
+            own = values[int(self.batch.begin[0]) : int(self.batch.end[0])]
+            return np.concatenate([carried, own]) if len(carried) else own
+        found = np.empty(self.count, dtype=values.dtype)
+        found[self.own] = values[self.rows]
+        found[self.held] = carried
+        return found
+
+    def spread_column(self, column: pa.Array, carried: pa.Array) -> pa.Array:
+        """Return an Arrow array by pane, from one by row and one of the panes carried over."""
+        if self._plain:
+            return column
+        if len(self.batch.begin) == 1:
+            begin, end = int(self.batch.begin[0]), int(self.batch.end[0])
+            return joined([carried, column.slice(begin, end - begin)])
+        places = np.empty(self.count, dtype=np.int64)
+        places[self.held] = np.arange(len(carried))
+        places[self.own] = self.rows + len(carried)
+        return taken(joined([carried, column]), places)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Ranges of items, `low[q]` … `high[q] - 1`, in the order of their ends."""
+
+    low: Ints
+    high: Ints
+
+    @cached_property
+    def filled(self) -> Bools | None:
+        """Tell which ranges have items; None: all."""
+        found = self.low < self.high
+        return None if found.all() else found
+
+    @cached_property
+    def _some(self) -> Ranges:
+        """Return the ranges that have items, those with one end by their beginnings."""
+        low, high = self.low, self.high
+        if self.filled is not None:
+            low, high = low[self.filled], high[self.filled]
+        if self._order is not None:
+            low, high = low[self._order], high[self._order]
+        return self if low is self.low else Ranges(low, high)
+
+    @cached_property
+    def _order(self) -> Ints | None:
+        """Return the order of the ranges that have items; None: as they are.
+
+        Panes without items make ends equal that were not, so that beginnings may go back and forth.
+        """
+        low, high = self.low, self.high
+        if self.filled is not None:
+            low, high = low[self.filled], high[self.filled]
+        if not ((high[1:] == high[:-1]) & (low[1:] < low[:-1])).any():
+            return None
+        return np.lexsort((low, high))
+
+    @cached_property
+    def work(self) -> tuple[Ints, Ints, int]:
+        """Return the ranges that have items, and how many of them are cheap to scan."""
+        return self._some.low, self._some.high, self._some.scannable
+
+    @cached_property
+    def scannable(self) -> int:
+        """Return how many of the ranges, none of them empty, are cheap to scan."""
+        return scanned(self.low, self.high)
+
+    @cached_property
+    def slides(self) -> bool:
+        """Tell whether no range is empty, all overlap much, and their beginnings ascend."""
+        low, high = self.low, self.high
+        if self.filled is not None or len(low) < 2 or low[-1] < low[0]:
+            return False
+        overlap = int((high - low).sum()) > OVERLAP * int(high[-1] - low[0])
+        return overlap and bool((low[1:] >= low[:-1]).all())
+
+    @property
+    def scans(self) -> bool:
+        """Tell whether no range is empty and all are cheap to scan."""
+        in_order = self.filled is None and self._order is None
+        return in_order and self.scannable == len(self.low)
+
+    def put(self, found: NDArray[Any], empty: float = 0) -> NDArray[Any]:
+        """Return an array for all ranges, from one for those that have items."""
+        if self._order is not None:
+            sorted_, found = found, np.empty_like(found)
+            found[self._order] = sorted_
+        if self.filled is None:
+            return found
+        whole = np.full(len(self.low), empty, dtype=found.dtype)
+        whole[self.filled] = found
+        return whole
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """How the items of a fold lie in the panes: `before[p]` of them before pane p; None: one each."""
+
+    panes: Panes
+    before: Ints | None
+
+    def ranges(self, windows: Ranges) -> Ranges:
+        """Return the ranges of items that belong to ranges of panes."""
+        if self.before is None:
+            return windows
+        return Ranges(self.before[windows.low], self.before[windows.high])
+
+
+def items_of(panes: Panes, sizes: Ints | None) -> Items:
+    """Return how items lie in panes that have so many of them each; None: one."""
+    if sizes is None:
+        return Items(panes, None)
+    before = np.zeros(panes.count + 1, dtype=np.int64)
+    np.cumsum(sizes, out=before[1:])
+    return Items(panes, before)

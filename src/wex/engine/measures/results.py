@@ -1,0 +1,96 @@
+"""Measures in results: which Arrow type each has, and values as that type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.input.columns import arrow_type
+from wex.errors import DataError
+from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from wex.compile.measures import Measure
+    from wex.engine.measures import Result
+
+
+def measure_types(measures: Sequence[Measure], schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Return the Arrow type of each measure; several of one name are one column."""
+    by_name: dict[str, list[Measure]] = {}
+    for measure in measures:
+        by_name.setdefault(measure.name, []).append(measure)
+    return {name: _measure_type(name, same, schema) for name, same in by_name.items()}
+
+
+def _measure_type(name: str, measures: list[Measure], schema: pa.Schema) -> pa.DataType:
+    type_ = measures[0].type
+    read = [schema.field(source).type for each in measures for source in each.sources()]
+    item = type_.item or type_
+    if item == OTHER:
+        if any(each != read[0] for each in read):
+            shown = ", ".join(dict.fromkeys(map(str, read)))
+            raise DataError(
+                "wrong-column-type",
+                f"several windows share this measure over columns of different types: {shown}",
+                "give the measures different names",
+                column=name,
+            )
+        found = read[0]
+    elif item == TIMESTAMP:
+        zones = [each.tz for each in read if pa.types.is_timestamp(each)]
+        found = pa.timestamp("us", zones[0] if zones else None)
+    else:
+        found = arrow_type(item)
+    return pa.list_(found) if type_.item else found
+
+
+def stored_as(result: Result, type_: pa.DataType) -> pa.Array:
+    """Return the values of a measure with their Arrow type; times are whole numbers until then."""
+    values = result.values
+    if isinstance(values, np.ndarray):
+        values = pa.array(values, mask=None if result.known is None else ~result.known)
+    if values.type == type_:
+        return values
+    return values.cast(storage_of(type_)).cast(type_)
+
+
+def too_far(result: Result, type_: Type) -> NDArray[np.bool_] | None:
+    """Tell which values of a measure no date can hold; None: they are no dates, or all fit."""
+    if DATE not in (type_, type_.item):
+        return None
+    values, known = result.values, result.known
+    if isinstance(values, pa.Array):
+        lists = pa.types.is_list(values.type)
+        flat = values.flatten() if lists else values
+        bad = ~pc.fill_null(_fits(flat), True).to_numpy(zero_copy_only=False)
+        if lists:
+            owners = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
+            bad = np.bincount(owners[bad], minlength=len(values)) > 0
+    else:
+        bad = (values < DAYS[0]) | (values > DAYS[1])
+        bad = bad if known is None else bad & known
+    return bad if bad.any() else None
+
+
+DAYS = (-(2**31), 2**31 - 1)  # that a date32 can hold
+
+
+def _fits(values: pa.Array) -> pa.Array:
+    whole = values.cast(pa.int64())
+    return pc.and_(pc.greater_equal(whole, DAYS[0]), pc.less_equal(whole, DAYS[1]))
+
+
+def storage_of(type_: pa.DataType) -> pa.DataType:
+    """Return the type in which values are computed: times are whole numbers."""
+    if pa.types.is_list(type_):
+        return pa.list_(storage_of(type_.value_type))
+    if pa.types.is_timestamp(type_) or pa.types.is_duration(type_):
+        return pa.int64()
+    return pa.int32() if type_ == pa.date32() else type_

@@ -1,0 +1,119 @@
+"""Streams that come one after the other, each whole: what a sorted table is, read piece by piece.
+
+Only the last stream of a piece may go on in the next. All others have ended, and are forgotten:
+memory does not grow with the number of streams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.engine.input.columns import shown
+from wex.engine.input.prepare import Arriving
+from wex.engine.input.schemas import promoted, stacked
+from wex.engine.input.sorting import changes, in_order, sort_keys
+from wex.engine.processor import ended
+from wex.engine.state.state import joined
+from wex.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wex.engine.engine import Engine
+    from wex.engine.input.columns import Data
+    from wex.engine.state.state import State
+
+
+class SortedScan:
+    """Finds windows in pieces of a table that is sorted by key, then by the order columns."""
+
+    def __init__(self, engine: Engine, *, sorted_rows: bool = False) -> None:
+        """Take pieces as they are, with `sorted_rows`: rows out of order are an error, then."""
+        self._engine, self._sorted = engine, sorted_rows
+        self._open: State | None = None  # of the stream that may go on
+        self._key: pa.Table | None = None
+        self._schema: pa.Schema | None = None
+        self.events, self.streams = 0, 0  # seen so far
+
+    def feed(self, data: Data) -> pa.Table:
+        """Return the windows of a piece; those that the end of its last stream decides come later.
+
+        After an error it is as if the piece had never been fed.
+        """
+        before = dict(vars(self))
+        try:
+            return self._feed(data)
+        except BaseException:
+            vars(self).update(before)
+            raise
+
+    def recall(self, arriving: Arriving) -> State:
+        """Return what is remembered of the streams of a piece."""
+        keys, count = arriving.keys.select(self._engine.stream.partition_by), len(arriving.starts)
+        if self._open is None or not count or not self._goes_on(keys):
+            return self._engine.fresh(count, keys)
+        return joined([self._open, self._engine.fresh(count - 1, keys.slice(1))])
+
+    def _feed(self, data: Data) -> pa.Table:
+        engine = self._engine
+        arriving = Arriving(engine, data, self._schema, sorted_rows=self._sorted)
+        count = len(arriving.starts)
+        if not count:
+            return self._nothing(arriving)
+        self._schema = arriving.schema
+        if self._open is not None:
+            self._open = promoted(engine, self._open, arriving.table.schema)
+        self.events += arriving.table.num_rows
+        keys = arriving.keys.select(engine.stream.partition_by)
+        before = []
+        if self._open is not None and not self._goes_on(keys):
+            before.append(self._end())
+        new = count - (self._open is not None)
+        self.streams += new
+        fresh = engine.fresh(new, keys.slice(count - new))
+        prior = fresh if self._open is None else joined([self._open, fresh])
+        batch = arriving.batch(prior)
+        last = count - 1
+        done, _ = engine.run(batch.part(0, last), prior.take(np.arange(last)), last=True)
+        rest, self._open = engine.run(
+            batch.part(last, count), prior.take(np.array([last])), last=False
+        )
+        self._key = keys.slice(last)
+        return stacked([*before, done, rest])
+
+    def _nothing(self, arriving: Arriving) -> pa.Table:
+        empty = self._engine.fresh(0, arriving.keys)
+        return self._engine.run(arriving.batch(empty), empty, last=True)[0]
+
+    def _goes_on(self, keys: pa.Table) -> bool:
+        """Tell whether the first key is that of the open stream; a key that is less is an error."""
+        names = self._engine.stream.partition_by
+        if not names:
+            return True
+        assert self._key is not None
+        pair = stacked([self._key, keys.slice(0, 1)]).combine_chunks()
+        columns = sort_keys(pair, names, (), self._engine.fields)
+        if not in_order(
+            [each.slice(0, 1) for each in columns], [each.slice(1) for each in columns]
+        )[0]:
+            key = tuple(shown(keys.column(name)[0]) for name in names)
+            raise DataError(
+                "interleaved",
+                "the rows of this stream come after those of a later key",
+                "sort the rows by key, then by the order columns",
+                column=names[0],
+                key=key,
+            )
+        return not any(changes(pair.column(name))[0] for name in names)
+
+    def _end(self) -> pa.Table:
+        assert self._open is not None
+        table, _ = self._engine.run(*ended(self._engine, self._open), last=True)
+        self._open = None
+        return table
+
+    def close(self) -> pa.Table | None:
+        """Return the windows that the end of the last stream decides; None: there was none."""
+        return None if self._open is None else self._end()

@@ -1,0 +1,144 @@
+"""What a processor remembers of its streams, in columns, and as bytes.
+
+A row for each stream: its key, its position, the states of its automata. And lists of rows that
+belong to a stream: its last events, the starts that are open in each window with their panes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.input.columns import spans
+from wex.errors import StateError
+from wex.framing import Frame, require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+
+FRAME = Frame(
+    "state",
+    b"WEXSTATE",
+    1,
+    "read it with the version that has written it, or process the stream anew",
+)
+KEY = "key."  # before the names of key columns
+COUNT = "#"  # the column that counts the rows of a list is named for the list
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """`streams` has a row for each stream; `lists[name]` the rows that its column `#name` counts."""
+
+    streams: pa.Table
+    lists: dict[str, pa.Table]
+
+    @property
+    def size(self) -> int:
+        """Return how many streams there are."""
+        return int(self.streams.num_rows)
+
+    def numbers(self, name: str) -> Ints:
+        """Return a column of whole numbers."""
+        found: Ints = self.streams.column(name).to_numpy()
+        return found
+
+    def keys(self, names: Sequence[str]) -> pa.Table:
+        """Return the keys of the streams."""
+        numbers = {"#": self.streams.column("position")}  # a row for a stream without a key
+        return pa.table({**numbers, **{name: self.streams.column(KEY + name) for name in names}})
+
+    def counts(self, name: str) -> Ints:
+        """Return how many rows of a list each stream has."""
+        return self.numbers(COUNT + name)
+
+    def take(self, rows: Ints) -> State:
+        """Return some of the streams, in that order."""
+        lists = {}
+        for name, table in self.lists.items():
+            counts = self.counts(name)
+            begin = np.cumsum(counts) - counts
+            lists[name] = table.take(pa.array(spans(begin[rows], (begin + counts)[rows])))
+        return State(self.streams.take(pa.array(rows)), lists)
+
+
+def joined(states: Sequence[State]) -> State:
+    """Return the streams of several states, one after the other."""
+    lists = {
+        name: pa.concat_tables([each.lists[name] for each in states], promote_options="permissive")
+        for name in states[0].lists
+    }
+    streams = pa.concat_tables([each.streams for each in states], promote_options="permissive")
+    return State(
+        streams.combine_chunks(), {name: each.combine_chunks() for name, each in lists.items()}
+    )
+
+
+def to_bytes(state: State, fingerprint: str) -> bytes:
+    """Return a state as bytes that say what they are, and which plan they belong to."""
+    tables = {"": state.streams, **state.lists}
+    payloads = [to_ipc(table, compressed=True) for table in tables.values()]
+    index = {
+        "plan": fingerprint,
+        "tables": list(tables),
+        "sizes": [len(payload) for payload in payloads],
+    }
+    written = json.dumps(index, separators=(",", ":")).encode()
+    return FRAME.closed(len(written).to_bytes(4, "big") + written + b"".join(payloads))
+
+
+def from_bytes(content: bytes, fingerprint: str) -> State:
+    """Return the state in some bytes, of a plan: its tables are sound, if not what they say.
+
+    See `wex.engine.state.state_check` for that. Whatever is wrong with the bytes is a StateError.
+    """
+    body = FRAME.opened(content)
+    with FRAME.reading():
+        length = int.from_bytes(body[:4], "big")
+        index = json.loads(body[4 : 4 + length])
+        if index["plan"] != fingerprint:
+            message = "this state belongs to another spec"
+            hint = "restore it with the spec that it was saved with, or process the stream anew"
+            raise StateError("state-spec", message, hint)
+        names, sizes = index["tables"], index["sizes"]
+        require(all(isinstance(name, str) for name in names), "a table has no name")
+        require(all(type(size) is int and size >= 0 for size in sizes), "a table has no size")
+        require(len(set(names)) == len(names) == len(sizes), "a table stands there twice")
+        require(4 + length + sum(sizes) == len(body), "tables are cut off")
+        tables, begin = {}, 4 + length
+        for name, size in zip(names, sizes, strict=True):
+            tables[name] = sound_table(body[begin : begin + size])
+            begin += size
+        return State(tables.pop(""), tables)
+
+
+def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
+    """Return a table as bytes."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if compressed else None)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def from_ipc(content: bytes) -> pa.Table:
+    """Return the table in some bytes."""
+    with pa.ipc.open_stream(content) as reader:
+        return reader.read_all()
+
+
+def sound_table(content: bytes) -> pa.Table:
+    """Return the table in bytes that nobody vouches for; what Arrow cannot work with is an error."""
+    table = from_ipc(content)
+    table.validate(full=True)
+    return table

@@ -1,0 +1,218 @@
+"""Whether a state that was read from bytes is one that an engine could have left behind.
+
+What a state says becomes indices in compiled code: states of automata, slots, counts, panes. So it
+is checked once, where it comes in, against the engine that will go on with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.input.columns import arrow_type, no_rows, whole
+from wex.engine.input.schemas import closed, held_columns, no_events
+from wex.engine.input.sorting import same
+from wex.engine.kernels.registers import SLOTS
+from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
+from wex.engine.measures.measure import SPOILT
+from wex.engine.state.state import FRAME, KEY, State, from_bytes
+from wex.framing import require
+from wex.spec.types import OTHER, REAL, TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.engine import Engine
+    from wex.engine.machines.choose import Machine
+    from wex.engine.window_run import Window
+
+    Ints = NDArray[np.int64]
+
+MOST_EVENTS = 1 << 62  # of one stream: positions and their differences stay within 64 bits
+
+
+def read_state(content: bytes, engine: Engine) -> State:
+    """Return the state in some bytes; whatever is wrong with them is a StateError."""
+    state = from_bytes(content, engine.fingerprint)
+    with FRAME.reading():
+        check_state(state, engine)
+    return state
+
+
+def check_state(state: State, engine: Engine) -> None:
+    """Raise an UnsoundError if an engine cannot go on with a state."""
+    lists = ["tail", *(f"held.{at}" for at in range(len(engine.windows)))]
+    require(list(state.lists) == lists, "it lists other things")
+    expected = engine.fresh(0, no_rows(_declared(engine))).streams
+    require(state.streams.column_names == expected.column_names, "its streams have other columns")
+    for name in expected.column_names:
+        if not name.startswith(KEY):
+            _whole_numbers(state.streams.column(name), name)
+    positions = state.numbers("position")
+    _within(positions, 0, MOST_EVENTS, "a position")
+    for name in lists:
+        _check_counts(state, name)
+    kept = state.counts("tail")
+    require((kept == np.minimum(positions, engine.tail)).all(), "last events are missing")
+    require(engine.stream.partition_by or state.size <= 1, "it has several streams without a key")
+    _check_tails(state, engine)
+    _check_promise(state.numbers("promise"), positions, engine)
+    schema = _declared(engine)
+    if kept.any():
+        schema = closed(state.lists["tail"].schema, engine.fields)
+    for at, window in enumerate(engine.windows):
+        _check_window(state, at, window, engine, schema)
+
+
+def _declared(engine: Engine) -> pa.Schema:
+    return pa.schema([(name, arrow_type(type_)) for name, type_ in engine.stream.fields])
+
+
+def _whole_numbers(column: pa.ChunkedArray, what: str) -> None:
+    require(column.type == pa.int64() and not column.null_count, f"`{what}` is not a whole number")
+
+
+def _within(numbers: Ints, low: Ints | int, end: Ints | int, what: str) -> None:
+    require(((numbers >= low) & (numbers < end)).all(), f"{what} is out of range")
+
+
+def _check_counts(state: State, name: str) -> None:
+    table, counts = state.lists[name], state.counts(name)
+    require(table.num_columns or not table.num_rows, f"`{name}` has rows without columns")
+    _within(counts, 0, table.num_rows + 1, f"a count of `{name}`")
+    # No sum of such counts leaves 64 bits before there are more streams than memory holds.
+    require(int(counts.sum()) == table.num_rows, f"the counts of `{name}` do not fit its rows")
+
+
+# --- The last events
+
+
+def _check_tails(state: State, engine: Engine) -> None:
+    tails = state.lists["tail"]
+    if not tails.num_columns:
+        return
+    require(tails.column_names == list(engine.fields), "last events have other columns")
+    owners = pa.array(np.repeat(np.arange(state.size), state.counts("tail")))
+    for name, type_ in engine.fields.items():
+        column = tails.column(name)
+        require(_stands_for(column.type, type_), f"`{name}` has another type")
+        needed = name in engine.guarded or name in engine.stream.order_by
+        if needed:
+            require(not column.null_count, f"`{name}` has no value")
+            nan = type_ == REAL and pc.any(pc.is_nan(column)).as_py()
+            require(not nan, f"`{name}` is not a number")
+        if type_.values:
+            listed = pc.is_in(column, value_set=pa.array([*type_.values, None], pa.string()))
+            require(pc.all(listed).as_py() is not False, f"`{name}` is not in the enum")
+        if name in engine.stream.partition_by:
+            keys = state.streams.column(KEY + name)
+            if pa.types.is_null(column.type):
+                require(keys.null_count == len(keys), f"the key `{name}` has a value")
+                column = column.cast(keys.type)
+            require(keys.type == column.type, f"the key `{name}` has another type")
+            require(same(keys.take(owners), column).all(), "an event is of another stream")
+
+
+def _stands_for(given: pa.DataType, type_: Type) -> bool:
+    """Tell whether an Arrow type is the one that a column of a type has; NULLs alone fix none."""
+    if type_ == OTHER:
+        return True
+    if type_ == TIMESTAMP:
+        return bool(
+            pa.types.is_null(given) or (pa.types.is_timestamp(given) and given.unit == "us")
+        )
+    return bool(given == arrow_type(type_))
+
+
+def _check_promise(states: Ints, positions: Ints, engine: Engine) -> None:
+    most = len(engine.plan.promise.table) if engine.plan.promise else 1
+    _within(states, 0, most, "a state of the promise")
+    require(not states[positions == 0].any(), "a stream without events has made a promise")
+
+
+# --- The starts that are open
+
+
+def _check_window(state: State, at: int, window: Window, engine: Engine, schema: pa.Schema) -> None:
+    positions, states = state.numbers("position"), state.numbers(f"state.{at}")
+    held, counts = state.lists[f"held.{at}"], state.counts(f"held.{at}")
+    last = state.numbers(f"last.{at}")
+    _within(last, -1, positions.clip(min=1), "the end of a window")
+    _within(states, 0, _state_count(window.machine), "a state of an automaton")
+    young = positions == 0
+    require(
+        not states[young].any() and not counts[young].any() and (last[young] == -1).all(),
+        "a stream without events has windows",
+    )
+    if isinstance(window.machine.tables, Registers) and window.machine.clauses.limit < 0:
+        occupied = np.bitwise_count(window.machine.tables.occupied[states])
+        require((occupied == counts).all(), "an open start is missing")
+    if not held.num_columns:
+        return
+    columns = held_columns(engine, at, schema)
+    require(sorted(held.column_names) == sorted(columns), "open starts have other columns")
+    for name, type_ in columns.items():
+        require(held.column(name).type == type_, f"`{name}` of open starts has another type")
+    for name in ("position", "slot", "clock"):
+        _whole_numbers(held.column(name), name)
+    owners = np.repeat(np.arange(state.size), counts)
+    starts = held.column("position").to_numpy()
+    ends = positions[owners]
+    _within(starts, window.first, ends, "an open start")
+    following = np.append(starts[1:], 0)[: len(starts)]
+    followed = np.append(owners[1:] == owners[:-1], False)[: len(starts)]
+    sizes = np.where(followed, following, ends) - starts
+    require((sizes > 0).all(), "open starts are not in their order")
+    _check_clock(held, starts, window, engine)
+    _check_slots(window.machine, held.column("slot").to_numpy(), states, owners, ends - 1 - starts)
+    _check_folds(held, sizes, window, schema, engine)
+
+
+def _state_count(machine: Machine) -> int:
+    tables = machine.tables
+    if isinstance(tables, Registers):
+        return len(tables.occupied)
+    return len(tables.final) if isinstance(tables, Configs) else len(tables.prefix)
+
+
+def _check_clock(held: pa.Table, starts: Ints, window: Window, engine: Engine) -> None:
+    clock = held.column("clock").to_numpy()
+    expected = np.zeros_like(starts)
+    if engine.stream.order_by:
+        require(not held.column("time").null_count, "an open start has no time")
+    if window.planned.within_events is not None:
+        expected = starts
+    elif window.planned.within_time is not None:
+        expected = whole(held.column("time")).view(pa.int64()).to_numpy()
+    require((clock == expected).all(), "the clock of an open start is wrong")
+
+
+def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages: Ints) -> None:
+    """Check where open starts stand: a slot of their config, or a state of the window automaton."""
+    match machine.tables:
+        case Registers(occupied=occupied):
+            _within(slots, 0, SLOTS, "a slot")
+            there = occupied[states[owners]].astype(np.int64) >> slots & 1
+            require(there.all(), "an open start is in a slot that is empty")
+            different = np.unique(owners * (SLOTS + 1) + slots)
+            require(len(different) == len(slots), "two open starts are in one slot")
+        case Configs(final=final):
+            _within(slots, 0, final.shape[1], "a slot")
+        case Sliding(size=size):
+            _within(slots, 0, size, "a slot")
+            require((slots == ages).all(), "a slot is wrong")
+        case Automata(move=move):
+            _within(slots, 0, len(move), "a state of the window automaton")
+
+
+def _check_folds(
+    held: pa.Table, sizes: Ints, window: Window, schema: pa.Schema, engine: Engine
+) -> None:
+    rows = no_events(engine, schema)
+    for at, fold in enumerate(window.measuring.folds):
+        parts = {name: whole(held.column(f"{at}.{name}")) for name in fold.types_of(rows)}
+        fold.check(parts, sizes)
+        require(not held.column(f"{at}.{SPOILT}").null_count, "it is not known what is spoilt")

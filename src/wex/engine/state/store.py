@@ -1,0 +1,143 @@
+"""Where a processor keeps the states of its streams: a batch touches only those that occur in it.
+
+States lie in layers of columns. A batch writes the streams that it has touched as a new layer on
+top; layers of like size are joined, and what was overwritten is left behind then. So a batch
+costs what it touches, times a logarithm, and not what is remembered in all.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.input.columns import whole
+from wex.engine.state.state import FRAME, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wex.engine.state.state import State
+
+    Ints = NDArray[np.int64]
+
+
+class StateStore:
+    """Streams by key."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self._keys = keys
+        self._numbers: dict[tuple[object, ...], int] = {}  # of each key
+        self._layers: list[tuple[State, Ints]] = []  # states, and the numbers of their streams
+        self._layer = np.empty(0, dtype=np.int64)  # by number: the layer, and the row in it
+        self._row = np.empty(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def numbers(self, keys: pa.Table) -> tuple[Ints, Ints]:
+        """Return the numbers of streams, -1 for those not seen before, and which ones are new."""
+        if not self._keys:
+            known = np.full(keys.num_rows, 0 if self._numbers else -1, dtype=np.int64)
+        else:
+            listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
+            found = map(self._numbers.get, listed, repeat(-1))
+            known = np.fromiter(found, dtype=np.int64, count=keys.num_rows)
+        return known, np.flatnonzero(known < 0)
+
+    def recall(
+        self,
+        keys: pa.Table,
+        fresh: Callable[[int, pa.Table], State],
+        fit: Callable[[State], State] | None = None,
+    ) -> State:
+        """Return the states of streams; `fresh` makes those of streams not seen before.
+
+        States are given types that others have, if need be, by `fit`.
+        """
+        known, new = self.numbers(keys)
+        if len(new) == len(known):
+            return fresh(len(known), keys)
+        parts, places = [], []
+        for at, (state, _) in enumerate(self._layers):
+            here = np.flatnonzero((known >= 0) & (self._layer[known] == at))
+            if len(here):
+                part = state.take(self._row[known[here]])
+                parts.append(part if fit is None else fit(part))
+                places.append(here)
+        if len(new):
+            parts.append(fresh(len(new), keys.take(pa.array(new))))
+            places.append(new)
+        order = np.argsort(np.concatenate(places), kind="stable")
+        whole = joined(parts)
+        return whole if (order[:-1] < order[1:]).all() else whole.take(order)
+
+    def change(self, fit: Callable[[State], State]) -> None:
+        """Give all states other types."""
+        self._layers = [(fit(state), numbers) for state, numbers in self._layers]
+
+    def store(self, keys: pa.Table, state: State) -> None:
+        """Remember the states of streams instead of what was known of them."""
+        known, new = self.numbers(keys)
+        if len(new):
+            listed: list[tuple[object, ...]] = [()]
+            if self._keys:
+                added = keys.take(pa.array(new))
+                listed = list(
+                    zip(*(_hashable(added.column(name)) for name in self._keys), strict=True)
+                )
+            begin = len(self._numbers)
+            self._numbers.update(zip(listed, range(begin, begin + len(new)), strict=True))
+            if len(self._numbers) != begin + len(new):
+                raise FRAME.unsound("a stream stands there twice")
+            known[new] = np.arange(begin, begin + len(new))
+            if len(self._numbers) > len(self._layer):
+                more = np.full(2 * len(self._numbers) - len(self._layer), -1, dtype=np.int64)
+                self._layer = np.concatenate([self._layer, more])
+                self._row = np.concatenate([self._row, more])
+        self._layers.append((state, known))
+        self._settle(len(self._layers) - 1)
+        with suppress(pa.ArrowException):  # too large for one array, say: then they stay apart
+            while len(self._layers) > 1 and self._layers[-1][0].size * 2 > self._layers[-2][0].size:
+                self._join_last()
+
+    def _settle(self, layer: int) -> None:
+        numbers = self._layers[layer][1]
+        self._layer[numbers] = layer
+        self._row[numbers] = np.arange(len(numbers))
+
+    def _join_last(self) -> None:
+        """Join the last two layers; of the older one only what is not overwritten."""
+        (old, old_numbers), (young, young_numbers) = self._layers[-2:]
+        left = np.flatnonzero(self._layer[old_numbers] == len(self._layers) - 2)
+        if len(left):
+            young = joined([old.take(left), young])  # may fail, before anything is changed
+            young_numbers = np.concatenate([old_numbers[left], young_numbers])
+        self._layers[-2:] = [(young, young_numbers)]
+        self._settle(len(self._layers) - 1)
+
+    def everything(self) -> State | None:
+        """Return the states of all streams; None: there are none."""
+        while len(self._layers) > 1:
+            self._join_last()
+        return self._layers[0][0] if self._layers else None
+
+
+def _hashable(column: pa.ChunkedArray) -> list[object]:
+    """Return keys as Python values that equal one another if the keys do."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    elif pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    elif pa.types.is_floating(column.type):  # by their bits: -0.0 as 0.0, and one NaN for all
+        column = pc.if_else(pc.is_nan(column), math.nan, pc.add(column, 0.0))
+        column = whole(column).view(pa.int64())
+    values: list[object] = column.to_pylist()
+    return values

@@ -1,0 +1,1 @@
+"""Endless streams: events that wait for the watermark, and state that expires."""

@@ -1,0 +1,288 @@
+"""One window of a plan at work: its machine and its measures over a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
+from wex.engine.input.columns import nothing, taken, whole
+from wex.engine.kernels.buffers import owners_of
+from wex.engine.kernels.scans import keep_disjoint
+from wex.engine.kernels.types import Segments, as_contiguous
+from wex.engine.machines.choose import machine_of
+from wex.engine.measures import Result
+from wex.engine.measures.measure import Measuring
+from wex.engine.measures.panes import Panes, Ranges
+from wex.engine.measures.results import too_far
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wex.compile.plan import PlannedWindow
+    from wex.engine.data_errors import Key
+    from wex.engine.engine import Engine
+    from wex.engine.input.batch import Batch, BatchView
+    from wex.engine.state.state import State
+    from wex.errors import DataError
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The windows of a batch: stream, positions of start and end, what they are sorted by, and so on."""
+
+    streams: Ints
+    starts: Ints
+    ends: Ints
+    reported: Ints
+    times: tuple[pa.Array, ...]  # the first order column at both ends, if there is one
+    measures: dict[str, Result]
+
+
+class Window:
+    """A window of a plan with its machine and its measures."""
+
+    def __init__(self, planned: PlannedWindow, most_configs: int) -> None:
+        self.planned = planned
+        self.first = 0 if planned.pad else planned.lookback
+        self.machine = machine_of(planned, most_configs)
+        self.measuring = Measuring(planned)
+        # `keep` decides in the machine, or after `having` has been asked.
+        self.keeps_late = planned.having is not None and planned.keep != "all"
+
+
+class Running:
+    """One window over one batch."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        window: Window,
+        at: int,
+        batch: Batch,
+        rows: BatchView,
+        prior: State,
+        *,
+        last: bool,
+    ) -> None:
+        self.engine, self.window, self.batch, self.prior = engine, window, batch, prior
+        self.at, self.last_batch = at, last
+        self.carried = prior.lists[f"held.{at}"]
+        self.counts = prior.counts(f"held.{at}")
+        self.last_end = prior.numbers(f"last.{at}")
+        if not self.carried.num_columns:
+            self.carried = self._no_starts(rows)
+        self.panes = Panes(batch, self.counts)
+        self.measured = (
+            window.measuring.lift(rows, self.panes, self.carried)
+            if window.measuring.measures
+            else None
+        )
+        self.clock = self._clock()
+
+    def _no_starts(self, rows: BatchView) -> pa.Table:
+        columns = {"position": pa.int64(), "slot": pa.int64(), "clock": pa.int64()}
+        if self.engine.stream.order_by:
+            columns["time"] = self.batch.table.schema.field(self.engine.stream.order_by[0]).type
+        columns |= self.window.measuring.types(rows)
+        return pa.table({name: nothing(type_) for name, type_ in columns.items()})
+
+    def _clock(self) -> Ints:
+        """Return by row what `within` measures; nothing, if there is no `within`."""
+        if self.window.planned.within_events is not None:
+            return self.batch.positions
+        if self.window.planned.within_time is not None:
+            found: Ints = self.batch.array(self.engine.stream.order_by[0])  # type: ignore[assignment]
+            return found
+        return np.empty(0, dtype=np.int64)
+
+    # --- Windows
+
+    def windows(self, codes: NDArray[np.generic]) -> Found:
+        """Return the windows that the batch reports."""
+        batch, panes = self.batch, self.panes
+        begin = batch.begin
+        if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
+            begin = self.window.first - batch.position
+            np.maximum(begin, 0, out=begin)
+            begin += batch.begin
+            np.minimum(begin, batch.end, out=begin)
+        held = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        if self.carried.num_rows:
+            np.cumsum(self.counts, out=held[1:])
+        segments = Segments(
+            begin,
+            batch.end,
+            panes.shift,
+            self.prior.numbers(f"state.{self.at}"),
+            held,
+            panes.held,
+            self.carried.column("clock").to_numpy(),
+            self.carried.column("slot").to_numpy(),
+        )
+        self.ran = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
+        return self._found(self.ran.start, self.ran.end, self.ran.owners)
+
+    def _found(self, start: Ints, end: Ints, streams: Ints) -> Found:
+        positions = self._positions(start, streams)
+        ends = _moved(end, streams, self.batch.position, self.batch.begin)
+
+        waits = self.window.planned.until is not None
+
+        def located(error: Callable[[Key, int], DataError], window: int) -> Exception:
+            stream = int(streams[window])
+            told = error(self.batch.key(stream), int(positions[window]))
+            return FaultError(told, stream, int(end[window]) + waits)
+
+        def fail(window: int, why: str, measure: str | None) -> Exception:
+            return located(partial(arithmetic_error, why, measure), window)
+
+        measures: dict[str, Result] = {}
+        if self.measured is not None:
+            high = _moved(end, streams, self.panes.shift) + 1
+            ranges = Ranges(start, high)
+            measures = self.measured.measures(ranges, fail)
+        keep = self.window.measuring.kept(measures, len(start), fail)
+        if self.window.keeps_late and keep is not None:
+            keep = self._keep_late(keep, start, positions, ends, streams)
+        if keep is not None and not keep.all():
+            start, end, streams, positions, ends = (
+                each[keep] for each in (start, end, streams, positions, ends)
+            )
+            measures = {name: _chosen(each, keep) for name, each in measures.items()}
+        for measure in self.window.planned.measures:
+            bad = too_far(measures[measure.name], measure.type)
+            if bad is not None:
+                error = partial(does_not_fit, pa.date32(), measure.name)
+                raise located(error, int(np.argmax(bad)))
+        # Rows ascend through all streams. A report at the end of a stream has no row: the streams
+        # are set apart by one, so that it does not fall on the first row of the next.
+        reported = end + streams + waits
+        return Found(streams, positions, ends, reported, self._times(start, end), measures)
+
+    def _positions(self, panes: Ints, streams: Ints) -> Ints:
+        """Return the positions of starts in their streams."""
+        batch = self.batch
+        found = _moved(panes, streams, batch.position, batch.begin, self.panes.shift)
+        if self.carried.num_rows:
+            zeros = np.zeros_like(batch.begin)
+            old = np.flatnonzero(_moved(panes, streams, zeros, batch.begin, self.panes.shift) < 0)
+            found = found.copy()
+            found[old] = self.carried.column("position").to_numpy()[self._held_number(panes[old])]
+        return found
+
+    def _held_number(self, panes: Ints) -> Ints:
+        """Return the numbers, among the starts carried over, of panes that are carried over."""
+        return np.searchsorted(self.panes.held, panes)
+
+    def _times(self, start: Ints, end: Ints) -> tuple[pa.Array, ...]:
+        if not self.engine.stream.order_by:
+            return ()
+        column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
+        begins = self.panes.spread_column(column, whole(self.carried.column("time")))
+        return taken(begins, start), taken(column, end)
+
+    def _keep_late(
+        self, keep: Bools, start: Ints, positions: Ints, ends: Ints, streams: Ints
+    ) -> Bools:
+        """Return which of the windows that satisfy `having` the clause `keep` lets through."""
+        chosen = np.flatnonzero(keep)
+        result = np.zeros_like(keep)
+        if self.window.planned.keep == "shortest":
+            _, first = np.unique(start[chosen], return_index=True)
+        elif self.window.planned.keep == "longest":
+            same = (np.diff(ends[chosen]) == 0) & (np.diff(streams[chosen]) == 0)
+            first = np.flatnonzero(np.concatenate([[True], ~same])[: len(chosen)])
+        else:
+            kept, self.last_end = keep_disjoint(
+                streams[chosen], positions[chosen], ends[chosen], as_contiguous(self.last_end)
+            )
+            first = np.flatnonzero(kept)
+        result[chosen[first]] = True
+        if self.window.planned.keep == "shortest":
+            self.spent = start[result]
+        return result
+
+    spent: Ints = np.empty(0, dtype=np.int64)
+
+    # --- What is left
+
+    def held(self) -> tuple[pa.Table, dict[str, Ints]]:
+        """Return the starts that are open after the batch, and numbers for each stream."""
+        pane, slot = self.ran.pane, self.ran.slot
+        streams = owners_of(self.ran.kept, len(pane))
+        positions = self._positions(pane, streams)
+        if self.window.keeps_late:
+            left = (positions > self.last_end[streams]) & ~np.isin(pane, self.spent)
+            pane, slot, streams, positions = (
+                each[left] for each in (pane, slot, streams, positions)
+            )
+        clocks = self._clocks(pane, streams)
+        if len(self.clock):
+            # Kernels look for starts that are too old only where they act; here all of them go.
+            left = self._in_time(clocks, streams)
+            pane, slot, streams, positions, clocks = (
+                each[left] for each in (pane, slot, streams, positions, clocks)
+            )
+        sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
+        columns = {
+            "position": pa.array(positions),
+            "slot": pa.array(slot),
+            "clock": pa.array(clocks),
+        }
+        if self.engine.stream.order_by:
+            column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
+            begins = self.panes.spread_column(column, whole(self.carried.column("time")))
+            columns["time"] = taken(begins, pane)
+        if self.measured is not None:
+            following = np.append(pane[1:], 0)
+            ends = (self.batch.end + self.panes.shift)[streams]
+            last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
+            high = np.where(last_of_stream, ends, following[: len(pane)])
+            columns |= self.measured.keep(Ranges(pane, high))
+        numbers = {"state": self.ran.state, "last": self.last_end, "count": sizes}
+        return pa.table(columns), numbers
+
+    def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
+        """Tell of which starts a window may still end with the last event, by `within`."""
+        limit = self.window.machine.clauses.limit
+        now = self.clock[self.batch.end - 1][streams]
+        # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
+        found: Bools = now.view(np.uint64) - clocks.view(np.uint64) <= np.uint64(limit)
+        return found
+
+    def _clocks(self, panes: Ints, streams: Ints) -> Ints:
+        if not len(self.clock):
+            return np.zeros(len(panes), dtype=np.int64)
+        rows = panes - self.panes.shift[streams]
+        old = rows < self.batch.begin[streams]
+        found = self.clock[np.where(old, 0, rows)].copy()
+        if old.any():
+            found[old] = self.carried.column("clock").to_numpy()[self._held_number(panes[old])]
+        return found
+
+
+def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
+    """Return numbers, each moved up and down by what its stream says."""
+    if len(up) == 1:
+        by = int(up[0] - sum(each[0] for each in down))
+        return numbers + by if by else numbers
+    found = numbers + up[streams]
+    for each in down:
+        found -= each[streams]
+    return found
+
+
+def _chosen(result: Result, keep: Bools) -> Result:
+    values = result.values
+    chosen = values.filter(pa.array(keep)) if isinstance(values, pa.Array) else values[keep]
+    return Result(chosen, None if result.known is None else result.known[keep])

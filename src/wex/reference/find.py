@@ -1,0 +1,134 @@
+"""The windows of a spec by the definition: slow and obvious, what every fast path is tested against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex.compile.assumptions import assumption_automaton
+from wex.compile.guards import guarded_fields, moments
+from wex.compile.measures import measure_of
+from wex.engine.input.columns import Data, conform
+from wex.engine.input.prepare import check_zones
+from wex.engine.input.sorting import sort
+from wex.engine.measures.results import measure_types, storage_of
+from wex.errors import DataError
+from wex.reference.assumptions import check_assumptions
+from wex.reference.streams import Passed, check_events, streams
+from wex.reference.windows import Definition
+from wex.spec import meaning
+from wex.spec.types import OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wex.compile.assumptions import AssumptionAutomaton
+    from wex.reference.streams import Stream
+    from wex.reference.windows import Found
+    from wex.spec import Meaning, tree
+
+
+def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
+    """Return the windows of a spec in some data, one row each."""
+    found = meaning(spec)
+    keys = [name.text for name in found.spec.stream.partition_by]
+    order = [name.text for name in found.spec.stream.order_by]
+    table = sort(conform(data, found.fields, keys), keys, order, found.fields)
+    check_zones(moments(found), table)
+    promise, guarded = assumption_automaton(found), guarded_fields(found)
+    rows: list[Row] = []
+    for stream in streams(table, keys, found.fields, guarded, skip_nulls=found.skip_nulls):
+        try:
+            rows += _rows(found, promise, stream)
+        except DataError:
+            # Which fault is told: that of the shortest prefix of the stream that has one.
+            for count in range(1, len(stream.events) + 1):
+                _rows(found, promise, stream.prefix(count), ended=False)
+            raise
+    return result_table(rows, table, found)
+
+
+def _rows(
+    meaning: Meaning, promise: AssumptionAutomaton | None, stream: Stream, *, ended: bool = True
+) -> list[Row]:
+    """Return the windows of a stream; one that is not `ended` may go on."""
+    check_events(stream, meaning.fields, guarded_fields(meaning))
+    places = range(len(meaning.expanded.windows))
+    definitions = [Definition(meaning, place, stream, ended=ended) for place in places]
+    if promise is not None:
+        check_assumptions(promise, stream)
+    ordered = [
+        (each.reported, place, each)
+        for place, definition in enumerate(definitions)
+        for each in definition.windows()
+    ]
+    ordered.sort(key=lambda each: (each[0], each[1], each[2].start))
+    return [Row(stream, place, each) for _, place, each in ordered]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A window that was found: in which stream, by which window of the spec."""
+
+    stream: Stream
+    place: int
+    found: Found
+
+
+def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table:
+    """Return the rows as a table: keys, window, indices, times at both ends, measures."""
+    starts = pa.array([row.stream.rows[row.found.start] for row in rows], pa.int64())
+    ends = pa.array([row.stream.rows[row.found.end] for row in rows], pa.int64())
+    names = [window.name.text for window in meaning.spec.windows]
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {}
+    for key in meaning.spec.stream.partition_by:
+        columns[key.text] = table.column(key.text).take(starts)
+    columns["window_name"] = pa.array([names[row.place] for row in rows], pa.string())
+    columns["start_index"] = pa.array([row.found.start for row in rows], pa.int64())
+    columns["end_index"] = pa.array([row.found.end for row in rows], pa.int64())
+    if meaning.spec.stream.order_by:
+        order = table.column(meaning.spec.stream.order_by[0].text)
+        columns["window_start"] = order.take(starts)
+        columns["window_end"] = order.take(ends)
+    measures = [
+        measure_of(measure, meaning.fields)
+        for window in meaning.expanded.windows
+        for measure in window.measures
+    ]
+    types = {each.name: each.type for each in measures}
+    for name, arrow in measure_types(measures, table.schema).items():
+        values = [row.found.measures.get(name) for row in rows]
+        if OTHER in (types[name], types[name].item):
+            sources = [
+                source for each in measures if each.name == name for source in each.sources()
+            ]
+            columns[name] = _passed_on(
+                values, sources, table, in_lists=types[name].item is not None
+            )
+        else:
+            columns[name] = pa.array(values, storage_of(arrow)).cast(arrow)
+    return pa.table(columns)
+
+
+def _passed_on(
+    values: Sequence[object], sources: Sequence[str], table: pa.Table, *, in_lists: bool
+) -> pa.Array | pa.ChunkedArray:
+    """Return values of type other, taken from the columns they stand in."""
+    names = list(dict.fromkeys(sources))
+    before = {name: at * table.num_rows for at, name in enumerate(names)}
+    chunks = [chunk for name in names for chunk in table.column(name).chunks]
+    whole = pa.chunked_array(chunks, table.schema.field(names[0]).type)
+
+    def place(value: object) -> int | None:
+        return before[value.column] + value.row if isinstance(value, Passed) else None
+
+    if not in_lists:
+        return whole.take(pa.array(map(place, values), pa.int64()))
+    lists = [value if isinstance(value, list) else [] for value in values]
+    flat = whole.take(pa.array([place(each) for value in lists for each in value], pa.int64()))
+    offsets = pa.array(accumulate(map(len, lists), initial=0), pa.int32())
+    nulls = pa.array([value is None for value in values], pa.bool_())
+    return pa.ListArray.from_arrays(offsets, flat.combine_chunks(), mask=nulls)

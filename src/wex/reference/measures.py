@@ -1,0 +1,198 @@
+"""Measures by definition: every aggregate computed from all events of its window."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from wex.engine.measures.user_defined import guarded, natural, own_aggregate, plain_value
+from wex.spec.aggregates import REGISTERED
+from wex.spec.types import DURATION, INT, REAL, Type
+from wex.theory.evaluate import FLOATING, INFINITE, NAN, ArithmeticFault, truth, value_of
+from wex.theory.terms import Guard, Term, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wex.compile.measures import Aggregate, Measure
+    from wex.theory.evaluate import Gram, Value
+
+Inputs = list[tuple["Value", ...]]  # for each event of a window, the values of the arguments
+Place = tuple["Gram", int | None]  # an event by its gram, and where the first event lies
+
+
+def measured(measure: Measure, grams: Sequence[Place]) -> Value | list[Value]:
+    """Return the value of a measure over the events of a window, each given by its gram."""
+    found = {f"#{at}": _aggregated(each, grams) for at, each in enumerate(measure.aggregates)}
+    return value_of(measure.value, [found])  # type: ignore[list-item]
+
+
+def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
+    inputs: Inputs = []
+    for gram, first in grams:
+        if aggregate.filter is None or truth(aggregate.filter, gram, first=first):
+            inputs.append(tuple(_input(each, gram, first) for each in aggregate.arguments))
+    if aggregate.name not in COMPUTE:
+        return _own(aggregate, inputs)
+    return COMPUTE[aggregate.name](inputs, aggregate.types)
+
+
+def _own(aggregate: Aggregate, inputs: Inputs) -> Value:
+    """Return an aggregate of the user's own: one event added after the other."""
+    name, types = aggregate.name, aggregate.types
+    own = own_aggregate(name)
+    state = guarded(name, own.zero)
+    for row in inputs:
+        if None not in row:
+            plain = tuple(natural(value, type_) for value, type_ in zip(row, types, strict=True))
+            state = guarded(name, own.add, state, plain if len(plain) > 1 else plain[0])
+    return plain_value(guarded(name, own.result, state), REGISTERED[name].type, name)  # type: ignore[return-value]
+
+
+def _input(argument: Term | Guard, gram: Gram, first: int | None) -> Value:
+    if isinstance(argument, Guard):
+        return truth(argument, gram, first=first)
+    return value_of(argument, gram)
+
+
+# --- What each aggregate computes. NULLs are passed over, as in SQL.
+
+
+def _count(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    return sum(not row or row[0] is not None for row in inputs)
+
+
+def _known(inputs: Inputs) -> list[Value]:
+    return [row[0] for row in inputs if row[0] is not None]
+
+
+def _numbers(inputs: Inputs) -> list[int | float]:
+    """Return the numbers to compute with; a NaN among them would be the result."""
+    found = [value for value in _known(inputs) if isinstance(value, int | float)]
+    if any(isinstance(value, float) and math.isnan(value) for value in found):
+        raise ArithmeticFault(NAN)
+    return found
+
+
+def _sum(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    numbers = _numbers(inputs)
+    if not numbers:
+        return None
+    if types[0] == REAL:
+        return _float_sum(numbers)
+    return FLOATING.whole(sum(int(number) for number in numbers))
+
+
+def _avg(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    numbers = _numbers(inputs)
+    if not numbers:
+        return None
+    if types[0] == DURATION:
+        return round(Fraction(sum(int(number) for number in numbers), len(numbers)))
+    if types[0] == INT:
+        return sum(int(number) for number in numbers) / len(numbers)
+    return _float_sum(numbers) / len(numbers)
+
+
+def _float_sum(numbers: list[int | float]) -> float:
+    """Return the sum from left to right (the built-in one compensates, from Python 3.12 on)."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    if math.isnan(total):
+        raise ArithmeticFault(INFINITE)
+    return total
+
+
+def _var(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    numbers = _numbers(inputs)
+    if len(numbers) < 2:
+        return None
+    if any(math.isinf(number) for number in numbers):
+        raise ArithmeticFault(INFINITE)
+    exact = [Fraction(number) for number in numbers]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    squares: Fraction = sum(((each - mean) * (each - mean) for each in exact), Fraction(0))
+    return rounded(squares / (len(exact) - 1))
+
+
+def _stddev(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    variance = _var(inputs, types)
+    return math.sqrt(variance) if isinstance(variance, float) else None
+
+
+def _extreme(pick: Callable[..., Value]) -> Callable[[Inputs, tuple[Type, ...]], Value]:
+    def compute(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+        known = _numbers(inputs) if types[0] == REAL else _known(inputs)
+        return pick(known) if known else None
+
+    return compute
+
+
+def _by(better: Callable[..., bool]) -> Callable[[Inputs, tuple[Type, ...]], Value]:
+    """Return the value of the event with the best key; of several the earliest."""
+
+    def compute(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+        _numbers([(key,) for _, key in inputs])
+        best: tuple[Value, Value] | None = None
+        for value, key in inputs:
+            if key is not None and (best is None or better(key, best[1])):
+                best = (value, key)
+        return best[0] if best else None
+
+    return compute
+
+
+def _first(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return known[0] if known else None
+
+
+def _last(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return known[-1] if known else None
+
+
+def _collect(inputs: Inputs, _types: tuple[Type, ...]) -> list[Value]:
+    return _known(inputs)
+
+
+def _count_distinct(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    nan = any(isinstance(value, float) and math.isnan(value) for value in known)
+    return len({value for value in known if value == value}) + nan  # noqa: PLR0124
+
+
+def _count_if(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    return sum(row[0] is True for row in inputs)
+
+
+def _some(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return any(known) if known else None
+
+
+def _every(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    known = _known(inputs)
+    return all(known) if known else None
+
+
+COMPUTE: dict[str, Callable[[Inputs, tuple[Type, ...]], Value | list[Value]]] = {
+    "count": _count,
+    "sum": _sum,
+    "avg": _avg,
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "first": _first,
+    "last": _last,
+    "var": _var,
+    "stddev": _stddev,
+    "collect": _collect,
+    "count_distinct": _count_distinct,
+    "count_if": _count_if,
+    "some": _some,
+    "every": _every,
+    "min_by": _by(lambda key, best: key < best),
+    "max_by": _by(lambda key, best: key > best),
+}

@@ -1,0 +1,362 @@
+"""The definition of a window, as code: slow, obvious, and what every other engine is tested against.
+
+Read it beside "What a window is" (docs/semantics.md): W0 … W4 are the functions below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from wex import limits
+from wex.compile.guards import deciding_parts, predicates
+from wex.compile.measures import Measure, measure_of
+from wex.compile.window import ANYWHERE
+from wex.engine.data_errors import arithmetic_error, does_not_fit
+from wex.engine.measures.results import DAYS
+from wex.reference.measures import measured
+from wex.spec import tree
+from wex.spec.types import DATE, EVENT_UNITS, microseconds
+from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
+from wex.theory.terms import Guard, fields
+from wex.theory.translate import guard_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wex.reference.streams import Stream
+    from wex.spec import Meaning
+    from wex.spec.types import Type
+    from wex.theory.evaluate import Event, Gram
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A window of a stream: its first and last event, where it is reported, what it measures."""
+
+    start: int
+    end: int
+    reported: int
+    measures: Mapping[str, Value | list[Value]]
+
+
+class Grams:
+    """A stream as the grams g_i that one lookback k sees, i from k on, or from 0 under `pad`."""
+
+    def __init__(self, stream: Stream, lookback: int, *, pad: bool = False) -> None:
+        self.stream = stream
+        self.lookback = lookback
+        self.first = 0 if pad else lookback
+        self.count = len(stream.events)
+
+    @property
+    def positions(self) -> range:
+        """Return the positions that have a gram."""
+        return range(self.first, self.count)
+
+    def gram(self, position: int) -> list[Event | None]:
+        """Return the events position-k … position; the ones before event 0 are missing."""
+        before = range(position - self.lookback, position + 1)
+        return [self.stream.events[at] if at >= 0 else None for at in before]
+
+    def holds(self, guard: Guard, position: int) -> bool:
+        """Tell whether the gram at a position satisfies a guard."""
+        try:
+            return holds(guard, self.gram(position), first=-position)
+        except ArithmeticFault as fault:
+            column = next(field.name for field in fields(guard))
+            raise arithmetic_error(fault.why, column, self.stream.key, position) from fault
+
+
+class Definition:
+    """The windows of one `window` of a spec on one stream, clause by clause."""
+
+    def __init__(self, meaning: Meaning, at: int, stream: Stream, *, ended: bool = True) -> None:
+        """Without `ended`, more events may come, and nothing is reported because none do."""
+        self.ended = ended
+        window = self.window = meaning.expanded.windows[at]
+        self.stream = stream
+        self.order_by = meaning.spec.stream.order_by
+        self.grams = Grams(stream, meaning.lookbacks[at], pad=window.pad)
+        self.first, self.count = self.grams.first, self.grams.count
+        self.truths = _truth_table(window, self.grams, meaning.fields)
+        self.measures = [measure_of(each, meaning.fields) for each in window.measures]
+        self._measured: dict[Pair, dict[str, Value | list[Value]]] = {}
+        self._ends: dict[tuple[int, int], frozenset[int]] = {}
+        self._having = guard_of(window.having, meaning.measures[at]) if window.having else None
+
+    def windows(self) -> list[Found]:
+        """Return the windows that are kept, in the order in which they are reported."""
+        short = self.w2(self.w1(self.w0()))
+        if self._having is not None:
+            self._measure_all(short)
+        kept = self.w4(self.w3(short))
+        self._measure_all(kept)
+        self._check_dates(kept)
+        found = [Found(b, e, self.reported(e), self.measured((b, e))) for b, e in sorted(kept)]
+        return sorted(found, key=lambda each: (each.reported, each.start))
+
+    # --- W0: which pairs (b, e) there are
+
+    def w0(self) -> set[Pair]:
+        """Return every (b, e) that a pair of the window, or its formula, recognises."""
+        if self.window.where is not None:
+            return {
+                (b, e)
+                for e in self.grams.positions
+                for b in range(self.first, e + 1)
+                if Formula(self, b, e).holds(self.window.where, {})
+            }
+        return {
+            (b, end - 1)
+            for pair in self.window.pairs
+            for b in self.ends(pair.after or ANYWHERE, self.first)
+            for end in self.ends(pair.match, b)
+            if b < end
+        }
+
+    def ends(self, regex: tree.Regex, start: int) -> frozenset[int]:
+        """Return every j such that the grams start … j-1 are in the language of an expression."""
+        key = (id(regex), start)
+        if key not in self._ends:
+            self._ends[key] = frozenset(self._compute_ends(regex, start))
+        return self._ends[key]
+
+    def _compute_ends(self, regex: tree.Regex, start: int) -> set[int] | frozenset[int]:
+        match regex:
+            case tree.Empty():
+                return {start}
+            case tree.Anything():
+                return {start + 1} if start < self.count else set()
+            case tree.Atom(predicate):
+                here = start < self.count and self.true_at(predicate, start)
+                return {start + 1} if here else set()
+            case tree.Concat(parts):
+                reached = {start}
+                for part in parts:
+                    reached = {end for at in reached for end in self.ends(part, at)}
+                return reached
+            case tree.Union(parts):
+                return {end for part in parts for end in self.ends(part, start)}
+            case tree.Intersection(parts):
+                return frozenset.intersection(*(self.ends(part, start) for part in parts))
+            case tree.Complement(body):
+                return set(range(start, self.count + 1)) - self.ends(body, start)
+            case tree.Repeat(body, low, high):
+                return self._repeated(body, low, high, start)
+        raise TypeError(regex)
+
+    def _repeated(self, body: tree.Regex, low: int, high: int | None, start: int) -> set[int]:
+        reached = {start}
+        for _ in range(low):
+            reached = {end for at in reached for end in self.ends(body, at)}
+        found = set(reached)
+        more = 0
+        while reached and (high is None or low + more < high):
+            reached = {end for at in reached for end in self.ends(body, at)} - found
+            found |= reached
+            more += 1
+        return found
+
+    def true_at(self, predicate: tree.Expr, position: int) -> bool:
+        """Tell whether the gram at a position satisfies a predicate."""
+        return self.truths[predicate][position - self.first]
+
+    # --- W1: until
+
+    def w1(self, found: set[Pair]) -> set[Pair]:
+        """Keep (b, e) if the event after it satisfies `until`, or it ends with the data."""
+        until = self.window.until
+        if until is None:
+            return found
+        return {
+            (b, e)
+            for b, e in found
+            if (e + 1 < self.count and self.true_at(until.predicate, e + 1))
+            or (until.or_end and self.ended and e + 1 == self.count)
+        }
+
+    def reported(self, e: int) -> int:
+        """Return where a window that ends at e is reported: at e, or with `until` at e + 1."""
+        return e if self.window.until is None else e + 1
+
+    # --- W2: within
+
+    def w2(self, found: set[Pair]) -> set[Pair]:
+        """Keep (b, e) if it is not too long."""
+        within = self.window.within
+        if within is None:
+            return found
+        if within.unit.text in EVENT_UNITS:
+            return {(b, e) for b, e in found if e - b + 1 <= within.amount.value}
+        length = microseconds(within.amount, within.unit.text)
+        assert length is not None
+        time = [self._time(event) for event in self.stream.events]
+        return {(b, e) for b, e in found if time[e] - time[b] <= length}
+
+    def _time(self, event: Event) -> int:
+        value = event[self.order_by[0].text]
+        assert isinstance(value, int)
+        return value
+
+    # --- W3: having
+
+    def w3(self, found: set[Pair]) -> set[Pair]:
+        """Keep (b, e) if `having` holds of its measures."""
+        if self._having is None:
+            return found
+        return {pair for pair in self._in_order(found) if self._has(self._having, pair)}
+
+    def _has(self, having: Guard, pair: Pair) -> bool:
+        try:
+            return bool(truth(having, [self.measured(pair)]))  # type: ignore[list-item]
+        except ArithmeticFault as fault:
+            raise arithmetic_error(fault.why, None, self.stream.key, pair[0]) from fault
+
+    def _in_order(self, pairs: set[Pair]) -> list[Pair]:
+        return sorted(pairs, key=lambda pair: (self.reported(pair[1]), pair[0]))
+
+    def _measure_all(self, pairs: set[Pair]) -> None:
+        """Take all measures of some (b, e), measure by measure: that decides which fault is told."""
+        for measure in self.measures:
+            for pair in self._in_order(pairs):
+                known = self._measured.setdefault(pair, {})
+                if measure.name not in known:
+                    known[measure.name] = self._measure(measure, pair)
+
+    def measured(self, pair: Pair) -> dict[str, Value | list[Value]]:
+        """Return the measures of (b, e), over the events b … e."""
+        self._measure_all({pair})
+        return self._measured.get(pair, {})
+
+    def _check_dates(self, kept: set[Pair]) -> None:
+        """Raise a DataError if a result is a date that is too far away to be one."""
+        for measure in self.measures:
+            for pair in self._in_order(kept) if DATE in (measure.type, measure.type.item) else ():
+                value = self.measured(pair)[measure.name]
+                for day in value if isinstance(value, list) else [value]:
+                    if isinstance(day, int) and not DAYS[0] <= day <= DAYS[1]:
+                        raise does_not_fit(pa.date32(), measure.name, self.stream.key, pair[0])
+
+    def _measure(self, measure: Measure, pair: Pair) -> Value | list[Value]:
+        grams = Grams(self.stream, measure.lookback(), pad=True)
+        places: list[tuple[Gram, int | None]] = [
+            (grams.gram(at), -at) for at in range(pair[0], pair[1] + 1)
+        ]
+        try:
+            return measured(measure, places)
+        except ArithmeticFault as fault:
+            raise arithmetic_error(fault.why, measure.name, self.stream.key, pair[0]) from fault
+
+    # --- W4: keep
+
+    def w4(self, found: set[Pair]) -> set[Pair]:
+        """Keep all, or of each start the shortest, of each end the longest, or disjoint ones."""
+        match self.window.keep.text if self.window.keep else "all":
+            case "shortest":
+                first_end = dict(sorted(found, reverse=True))
+                return {(b, e) for b, e in found if e == first_end[b]}
+            case "longest":
+                first_start = {e: b for b, e in sorted(found, reverse=True)}
+                return {(b, e) for b, e in found if b == first_start[e]}
+            case "disjoint":
+                return self._disjoint(found)
+        return found
+
+    def _disjoint(self, found: set[Pair]) -> set[Pair]:
+        last, kept = -1, set()
+        for e, ending in groupby(sorted((e, b) for b, e in found), key=itemgetter(0)):
+            starts = [b for _, b in ending if b > last]
+            if starts:
+                kept.add((min(starts), e))
+                last = e
+        return kept
+
+
+class Formula:
+    """A formula on one candidate (b, e), by trying every position and every set of them."""
+
+    def __init__(self, definition: Definition, begin: int, end: int) -> None:
+        self.definition = definition
+        self.begin, self.end = begin, end
+        self.domain = range(definition.first, end + 1)
+
+    def holds(self, node: tree.Expr, bound: Mapping[str, int | frozenset[int]]) -> bool:
+        """Tell whether a formula holds with its variables bound so."""
+        match node:
+            case tree.Bool(value):
+                return value
+            case tree.Not(operand):
+                return not self.holds(operand, bound)
+            case tree.And(parts):
+                return all(self.holds(part, bound) for part in parts)
+            case tree.Or(parts):
+                return any(self.holds(part, bound) for part in parts)
+            case tree.Implies(left, right):
+                return not self.holds(left, bound) or self.holds(right, bound)
+            case tree.Iff(left, right):
+                return self.holds(left, bound) == self.holds(right, bound)
+            case tree.Quantified(quantifier, variable, body, of_set):
+                choices: Iterator[int | frozenset[int]]
+                choices = self._subsets() if of_set else iter(self.domain)
+                tried = (self.holds(body, {**bound, variable.text: each}) for each in choices)
+                return any(tried) if quantifier == "exists" else all(tried)
+            case tree.Compare((left, right), (op,)):
+                return _COMPARE_POSITIONS[op](
+                    self.position(left, bound), self.position(right, bound)
+                )
+            case tree.Member(position, name):
+                chosen = bound[name.text]
+                assert isinstance(chosen, frozenset)
+                return self.position(position, bound) in chosen
+            case tree.Holds() | tree.Call():
+                predicate, position = tree.held(node)
+                at = self.position(position, bound)
+                return at in self.domain and self.definition.true_at(predicate, at)
+        raise TypeError(node)
+
+    def _subsets(self) -> Iterator[frozenset[int]]:
+        limits.require("subsets", 2 ** len(self.domain), "the sets of positions to try")
+        for size in range(len(self.domain) + 1):
+            yield from map(frozenset, combinations(self.domain, size))
+
+    def position(self, node: tree.Expr, bound: Mapping[str, int | frozenset[int]]) -> int:
+        """Return the position that an expression names."""
+        match node:
+            case tree.Mark(which):
+                return self.begin if which == "begin" else self.end
+            case tree.Ref(name):
+                chosen = bound[name]
+                assert isinstance(chosen, int)
+                return chosen
+            case tree.Binary(op, place, tree.Int(steps)):
+                return self.position(place, bound) + (steps if op == "+" else -steps)
+        raise TypeError(node)
+
+
+_COMPARE_POSITIONS = {
+    "=": int.__eq__,
+    "!=": int.__ne__,
+    "<": int.__lt__,
+    "<=": int.__le__,
+    ">": int.__gt__,
+    ">=": int.__ge__,
+}
+
+
+def _truth_table(
+    window: tree.Window, grams: Grams, fields: Mapping[str, Type]
+) -> dict[tree.Expr, list[bool]]:
+    """Return for every predicate that decides about a window where it holds."""
+    written = dict.fromkeys(each for part in deciding_parts(window) for each in predicates(part))
+    guards = {each: guard_of(each, fields) for each in written}
+    return {
+        each: [grams.holds(guard, position) for position in grams.positions]
+        for each, guard in guards.items()
+    }

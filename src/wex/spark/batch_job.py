@@ -1,0 +1,205 @@
+"""A whole job: read what Spark reads, find the windows, write what Spark writes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.sql import Observation
+from pyspark.sql import functions as F  # noqa: N812  (the usual name)
+from pyspark.sql.types import StringType
+
+from wex.engine.engine import engine_of
+from wex.engine.input.bad_rows import CORRUPT
+from wex.errors import WexError
+from wex.spark.dataframe import counted, windows_and_tally, with_order
+from wex.spark.dead_letters import new_run
+from wex.spark.errors import failure, recovered
+from wex.spark.schemas import declared_schema, quoted
+from wex.spark.session import check_workers
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from wex.engine.engine import Engine
+    from wex.spark.dead_letters import Aside
+    from wex.spec import tree
+
+ENDINGS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".orc": "orc",
+    ".txt": "csv",
+}
+WITHOUT_SCHEMA = ("csv", "json")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is read and written; formats go by the endings of the paths, else they are Parquet."""
+
+    source: str
+    target: str
+    source_format: str | None = None
+    target_format: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    mode: str = "error"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a job has seen."""
+
+    events: int
+    streams: int
+    windows: int
+    bad: int = 0
+
+
+def run_job(spark: SparkSession, spec: tree.Spec, job: Job, apart: Aside | None = None) -> Summary:
+    """Run a job; what is wrong with the data is the WexError that a worker has raised."""
+    engine = engine_of(with_order(spec))
+    target_format = job.target_format or format_of(job.target)
+    new, run = not Path(job.target).exists(), new_run()
+    letters = None if apart is None else apart.letters
+    check_workers(spark)
+    if letters is not None and job.mode == "error":
+        letters.refuse_used()
+    try:
+        events = _read(spark, engine, job)
+        seen = Observation("wex")
+        result = counted(windows_and_tally(engine, events, apart, run), seen)
+        options = {"header": "true"} if target_format == "csv" else {}
+        writer = result.write.format(target_format).options(**options).mode(job.mode)
+        earlier = [] if letters is None or job.mode != "overwrite" else letters.files()
+        writer.save(job.target)
+    except Exception as error:
+        if new and Path(job.target).is_dir() and not any(Path(job.target).glob("part-*")):
+            shutil.rmtree(job.target)  # nothing was written
+        if letters is not None:
+            with suppress(WexError):
+                letters.remove(run)
+        if isinstance(error, WexError):
+            raise
+        raise explained(error, job) from error
+    for name in earlier:
+        assert letters is not None
+        letters.remove(name)
+    numbers = {name: int(value or 0) for name, value in seen.get.items()}
+    return Summary(**numbers)
+
+
+def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
+    source_format = job.source_format or format_of(job.source)
+    reader = spark.read.format(source_format)
+    if source_format == "json":
+        reader = reader.schema(marked_schema(engine)).options(**MARKED)
+    if source_format != "csv":
+        return reader.options(**job.options).load(job.source)
+    strict = reader.option("header", "true").option("enforceSchema", "false")
+    return as_declared(strict.options(**job.options).load(job.source), engine)
+
+
+def as_declared(texts: DataFrame, engine: Engine) -> DataFrame:
+    """Return columns of texts with the types of the stream line: in any order, others are left out.
+
+    A row with a text that does not fit its type is marked, with all its texts.
+    """
+    there = [each for each in declared_schema(engine).fields if each.name in texts.columns]
+    read = {
+        each.name: (F.col(quoted(each.name)), F.col(quoted(each.name)).try_cast(each.dataType))
+        for each in there
+    }
+    columns = [value.alias(name) for name, (_, value) in read.items()]
+    if CORRUPT in engine.fields:
+        plain = [F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there]
+        return texts.select(*plain)
+    wrong = [text.isNotNull() & value.isNull() for text, value in read.values()]
+    row = F.struct(*(F.col(quoted(name)) for name in texts.columns))
+    told = F.when(reduce(or_, wrong, F.lit(False)), F.to_json(row, {"ignoreNullFields": "false"}))
+    return texts.select(*columns, told.alias(CORRUPT))
+
+
+# For readers of JSON: a row that does not fit is marked, with its text.
+MARKED = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+
+
+def marked_schema(engine: Engine) -> StructType:
+    """Return the schema that a stream line declares, and a column to mark rows in."""
+    schema = declared_schema(engine)
+    return schema if CORRUPT in engine.fields else schema.add(CORRUPT, StringType())
+
+
+def format_of(path: str) -> str:
+    """Return the format that the ending of a path stands for."""
+    return ENDINGS.get(Path(path.rstrip("/")).suffix.lower(), "parquet")
+
+
+def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
+    """Return what an error of Spark's means for the user; `checkpoint` is that of an endless job."""
+    found = recovered(error)
+    if found is not None:
+        return found
+    said = str(error)
+    for condition, explain in EXPLANATIONS.items():
+        if condition in said:
+            code, message, hint = explain
+            line = next((each for each in said.splitlines() if condition in each), "")
+            told = line.partition(f"{condition}] ")[2].partition(" SQLSTATE")[0]
+            return WexError(code, message.format(job=job, told=told), hint)
+    refused = isinstance(error, AnalysisException | IllegalArgumentException)
+    failed = None if refused else failure(error, job, checkpoint)
+    if failed is not None:
+        return failed
+    code = "spark-refused" if refused else "spark-failed"
+    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
+    raised = re.findall(r"^[\w.]+: .+$", said.rpartition(TRACEBACK)[2], re.MULTILINE)
+    if TRACEBACK in said and raised:  # the last line of a worker's traceback says what it is
+        first = f"a Python worker failed: {raised[0]}"
+    return WexError(code, f"Spark: {first}", "--debug shows all that Spark says")
+
+
+TRACEBACK = "Traceback (most recent call last)"
+
+EXPLANATIONS = {
+    "CSV header does not conform": (
+        "columns-differ",
+        "the files of {job.source} have different columns, or the same in another order",
+        "give all files the same header",
+    ),
+    "PATH_ALREADY_EXISTS": (
+        "output-exists",
+        "{job.target} exists already",
+        "choose another --output, or say --mode overwrite or append",
+    ),
+    "PATH_NOT_FOUND": (
+        "no-file",
+        "{job.source} does not exist",
+        "give the path of a file or folder",
+    ),
+    "CAST_INVALID_INPUT": (
+        "wrong-value",
+        "{job.source}: {told}",
+        "mend the value, or declare the field as string",
+    ),
+    "MALFORMED_RECORD_IN_PARSING": (
+        "wrong-value",
+        "{job.source}: {told}",
+        "do its values fit the types of the stream line?",
+    ),
+    "FAILED_READ_FILE.NO_HINT": (  # in an endless job the reason does not come along
+        "unreadable",
+        "{told}",
+        "is it whole, are its columns those of the other files, do its values fit the stream line?",
+    ),
+}

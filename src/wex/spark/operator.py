@@ -1,0 +1,173 @@
+"""What Spark calls with the rows of a bucket in each micro-batch, on the workers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from wex.engine.state.state import from_ipc, to_ipc
+from wex.engine.streaming.bucket import Bucket, Rules, made_by
+from wex.errors import StateError, WexError
+from wex.spark.errors import SECRET, hinted, sent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+    from wex.engine.engine import Engine
+    from wex.spark.dead_letters import DeadLetters
+
+# What Spark says to a task about the query and the micro-batch that it belongs to.
+QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
+COUNTED = ("processed", "late", "bad", "buffered", "open", "state_bytes", "streams")
+FOUND = "windows binary, " + ", ".join(f"{name} long" for name in COUNTED)
+
+
+class Operator(StatefulProcessor):
+    """Runs a plan, of the spec with that text, over the rows of a bucket.
+
+    A bucket has two states: its content, and where that comes from, which is written once. An
+    equivalent spec goes on with the plan that has made the content.
+    """
+
+    def __init__(
+        self,
+        plan: bytes,
+        spec: str,
+        rules: Rules,
+        with_watermark: bool,
+        letters: DeadLetters | None = None,
+    ) -> None:
+        self._plan, self._spec, self._rules = plan, spec, rules
+        self._with_watermark, self._letters = with_watermark, letters
+        self._secret = SECRET
+        self._written: dict[str, int] = {}  # files of dead letters, of one micro-batch and bucket
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Take the states that Spark keeps for a bucket."""
+        self._handle = handle
+        self._content = handle.getValueState("content", "content binary")
+        self._origin = handle.getValueState("origin", "plan binary, spec string, proved string")
+
+    # Spark passes arguments by its own names.
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Yield what the rows of a micro-batch bring."""
+        blobs = [blob for frame in rows for blob in frame["rows"] if blob is not None]
+        table = pa.concat_tables(map(from_ipc, blobs)) if blobs else None
+        with sent(self._secret):
+            bucket = self._bucket()
+            with hinted(bucket.engine.guarded, self._rules.bad_rows):
+                if self._with_watermark:
+                    found = bucket.arrive(table, _watermark_of(timerValues))
+                else:
+                    found = bucket.run(table)
+            yield self._done(key, bucket, found)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: Any,  # noqa: N803
+        expiredTimerInfo: Any,  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        """Yield what the watermark brings to a bucket without new rows."""
+        with sent(self._secret):
+            bucket = self._bucket()
+            with hinted(bucket.engine.guarded, self._rules.bad_rows):
+                found = bucket.arrive(None, _watermark_of(timerValues))
+            yield self._done(key, bucket, found)
+
+    def close(self) -> None:
+        """Keep nothing."""
+
+    def _bucket(self) -> Bucket:
+        from wex.spark.worker import engine_in  # noqa: PLC0415  (on the worker)
+
+        engine = engine_in(self._plan)
+        saved = self._content.get()
+        if saved is None:
+            self._origin.update((self._plan, self._spec, engine.fingerprint))
+            return Bucket.of(engine, self._rules)
+        content = bytes(saved[0])
+        if made_by(content) != engine.fingerprint:
+            engine = self._earlier(engine)
+        return Bucket.of(engine, self._rules, content)
+
+    def _earlier(self, engine: Engine) -> Engine:
+        """Return the engine that the content comes from; a StateError if ours is another."""
+        from wex.spark.worker import change_of, engine_in  # noqa: PLC0415
+
+        origin = self._origin.get()
+        assert origin is not None
+        plan, spec, proved = origin
+        if proved != engine.fingerprint:
+            change = change_of(spec, self._spec)
+            if change is not None:
+                message = f"the checkpoint was made by another spec: {change}"
+                hint = "go on with a spec that finds the same, or give a new checkpoint"
+                raise StateError("state-spec", message, hint)
+            self._origin.update((plan, spec, engine.fingerprint))
+        return engine_in(bytes(plan))
+
+    def _done(self, key: Any, bucket: Bucket, found: pa.Table) -> pd.DataFrame:
+        import pandas as pd  # noqa: PLC0415
+
+        if bucket.sieve.lines and self._letters is not None:
+            # Rows come in any order, and a file that is written again is to be the same.
+            self._letters.write(self._name(int(key[0])), sorted(bucket.sieve.lines))
+        saved = bucket.saved()
+        self._content.update((saved,))
+        if self._with_watermark:
+            for timer in list(self._handle.listTimers()):
+                self._handle.deleteTimer(timer)
+            following = bucket.next_time()
+            if following is not None:
+                self._handle.registerTimer(-(-following // 1000))
+        counts = bucket.counts
+        row = {
+            "windows": to_ipc(found) if found.num_rows else None,
+            "processed": counts.processed,
+            "late": counts.late,
+            "bad": bucket.sieve.count,
+            "buffered": counts.buffered,
+            "open": counts.open,
+            "state_bytes": len(saved),
+            "streams": bucket.processor.everything().size,
+        }
+        return pd.DataFrame([row])
+
+    def _name(self, bucket: int) -> str:
+        """Return the name of a file that a micro-batch has, however often it is tried.
+
+        The checkpoint fixes the query, its micro-batches and the rows of each; several specs in one
+        query have windows of different names.
+        """
+        from pyspark import TaskContext  # noqa: PLC0415  (on the worker)
+
+        context = TaskContext.get()
+        query, batch = (
+            None if context is None else context.getLocalProperty(each) for each in (QUERY, BATCH)
+        )
+        if query is None or batch is None:
+            message = "Spark does not tell its workers which micro-batch they work on"
+            raise WexError("bad-rows-to", message, "say bad_rows='skip' here")
+        from wex.spark.worker import engine_in  # noqa: PLC0415
+
+        names = "\n".join(sorted(each.name for each in engine_in(self._plan).plan.windows))
+        spec = hashlib.sha256(names.encode()).hexdigest()[:8]
+        name = f"{query[:8]}-{spec}-{int(batch):08d}-{bucket:04d}"
+        self._written[name] = self._written.get(name, -1) + 1
+        again = self._written[name]
+        return f"{name}-{again}" if again else name
+
+
+def _watermark_of(values: Any) -> int:
+    return int(values.getCurrentWatermarkInMs()) * 1000

@@ -1,0 +1,174 @@
+"""An endless job: read what Spark streams, find the windows, write them as they are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StringType, StructField, StructType
+
+from wex.engine.engine import engine_of
+from wex.errors import WexError
+from wex.spark.batch_job import (
+    MARKED,
+    WITHOUT_SCHEMA,
+    as_declared,
+    explained,
+    format_of,
+    marked_schema,
+)
+from wex.spark.dataframe import METRICS, windows, with_order
+from wex.spark.operator import COUNTED
+from wex.spark.schemas import declared_schema, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+    from wex.engine.engine import Engine
+    from wex.spark.batch_job import Job
+    from wex.spec import tree
+
+FILES = ("parquet", "orc")
+ADDED = ("processed", "late", "bad")  # counts of a micro-batch; the others are of what there is
+
+
+@dataclass(frozen=True)
+class Endless:
+    """How a job goes on: where it remembers what it has done, when it looks for more.
+
+    `trigger` is `available-now`, or the time between two looks, as Spark reads it; `watermark` the
+    longest that an event may be late.
+    """
+
+    checkpoint: str
+    trigger: str = "available-now"
+    watermark: str | None = None
+
+
+def start_stream(
+    spark: SparkSession, spec: tree.Spec, job: Job, endless: Endless, **rules: Any
+) -> StreamingQuery:
+    """Return the running query of a job; what is wrong with it is a WexError."""
+    engine = engine_of(with_order(spec))
+    find = windows(spec, **rules)
+    try:
+        events = _read(spark, engine, job)
+        if endless.watermark is not None:
+            events = events.withWatermark(quoted(engine.stream.order_by[0]), endless.watermark)
+        target = job.target_format or format_of(job.target)
+        writer = events.transform(find).writeStream.format(target).outputMode("append")
+        if target == "csv":
+            writer = writer.option("header", "true")
+        now = endless.trigger == "available-now"
+        writer = writer.trigger(
+            **({"availableNow": True} if now else {"processingTime": endless.trigger})
+        )
+        return writer.option("checkpointLocation", endless.checkpoint).start(job.target)
+    except WexError:
+        raise
+    except Exception as error:
+        raise explained(error, job, endless.checkpoint) from error
+
+
+def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
+    source = job.source_format or format_of(job.source)
+    reader = spark.readStream.format(source).options(**job.options)
+    if source == "csv":
+        return _texts(spark, reader, engine, job)
+    if source in WITHOUT_SCHEMA:
+        marked = reader.schema(marked_schema(engine)).options(**{**MARKED, **job.options})
+        return marked.load(job.source)
+    if source in FILES:
+        schema = _schema_there(spark, source, job) or declared_schema(engine)
+        return reader.schema(schema).load(job.source)
+    frame = reader.load(job.source) if job.source else reader.load()
+    names = {name for name, _ in engine.stream.fields}
+    told = source == "kafka" or ("value" in frame.columns and not names & set(frame.columns))
+    return from_messages(frame, engine) if told else frame
+
+
+def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | None:
+    """Return the schema of the files that are there; None: there are none, now or any more."""
+    reader = spark.read.format(source).options(**job.options)
+    try:
+        return reader.load(job.source).schema
+    except AnalysisException as error:
+        if "UNABLE_TO_INFER_SCHEMA" in str(error):
+            return None
+        raise
+
+
+def _texts(spark: SparkSession, reader: DataStreamReader, engine: Engine, job: Job) -> DataFrame:
+    """Return the columns of CSV files, of the header that the first one has."""
+    plain = spark.read.format("csv").option("header", "true").options(**job.options)
+    names = plain.load(job.source).columns or [name for name, _ in engine.stream.fields]
+    schema = StructType([StructField(name, StringType()) for name in names])
+    strict = reader.option("header", "true").option("enforceSchema", "false").schema(schema)
+    return as_declared(strict.load(job.source), engine)
+
+
+def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
+    """Return events from messages: JSON objects in a column `value`, as Kafka gives them."""
+    text = F.col("value").cast("string")
+    event = F.from_json(text, marked_schema(engine), MARKED).alias("event")
+    return frame.select(event).select("event.*")
+
+
+def watched(
+    query: StreamingQuery,
+    job: Job,
+    endless: Endless,
+    told: Callable[[dict[str, int]], None],
+    stopped: Callable[[], bool],
+    seconds: int = 1,
+) -> dict[str, int]:
+    """Wait until a query ends or is stopped, telling what it does; return what it has done in all."""
+    seen: set[str] = set()
+    total = dict.fromkeys(COUNTED, 0)
+    try:
+        while not query.awaitTermination(seconds):
+            for counts in _new(query, seen):
+                _add(total, counts)
+                told(total)
+            if stopped():
+                query.stop()  # what was begun is done again at the next start, once
+    except Exception as error:
+        raise explained(error, job, endless.checkpoint) from error
+    for counts in _new(query, seen):
+        _add(total, counts)
+    return total
+
+
+def _add(total: dict[str, int], counts: dict[str, int]) -> None:
+    for name in ADDED:
+        total[name] += counts.get(name, 0)
+    total.update({name: counts[name] for name in COUNTED if name in counts and name not in ADDED})
+
+
+def _new(query: StreamingQuery, seen: set[str]) -> Iterator[dict[str, int]]:
+    for progress in query.recentProgress:
+        # A look that finds nothing has the number of the batch to come.
+        if progress["timestamp"] not in seen:
+            seen.add(progress["timestamp"])
+            yield counts_in(progress)
+
+
+def counts_in(progress: Any) -> dict[str, int]:
+    """Return the counts of one micro-batch, of all specs in it; Connect spells them in another way."""
+    total: dict[str, int] = {}
+    for metrics, observed in progress["observedMetrics"].items():
+        if not metrics.startswith(METRICS):
+            continue
+        plain = observed.asDict()
+        if "values" in plain:
+            names = [each["name"] for each in plain["schema"]["fields"]]
+            plain = dict(zip(names, plain["values"], strict=True))
+        for name, value in plain.items():
+            total[name] = total.get(name, 0) + int(value or 0)
+    return total

@@ -1,0 +1,361 @@
+"""From what the grammar recognised to the syntax tree: one method per rule of grammar.lark.
+
+Numbers, indices and counts are checked here, where the text is at hand: the tree holds only
+values that make sense. What is wrong is noted, and reading goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wex.spec import tree
+from wex.spec.numbers import MAX_COUNT, MAX_LOOKBACK, check_count, check_index, read_number
+from wex.spec.problems import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lark import Token, Tree
+
+    from wex.spec.problems import Problems
+
+CLAUSE_WORDS = {
+    "pairs": "match",
+    "measures": "measure",
+    "partition_by": "partition by",
+    "order_by": "order by",
+}
+
+
+class Clause:
+    """A clause on its way into its item: which one, and what it says."""
+
+    def __init__(self, rule: str, span: Span, value: object) -> None:
+        self.rule = rule
+        self.span = span
+        self.value = value
+
+
+class Run:
+    """An `and` or `or` that is still growing: flat from the start, whatever its length."""
+
+    def __init__(self, kind: type[tree.And | tree.Or], first: tree.Expr) -> None:
+        self.kind = kind
+        self.parts = [first]
+
+
+class Building:
+    """Builds the syntax tree of one item, bottom up and without recursion."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def build(self, recognised: Tree[Token]) -> tree.Item:
+        """Return the node for what the grammar recognised."""
+        done: dict[int, Any] = {}
+        result: Any = None
+        for rule in recognised.iter_subtrees():
+            children = [done.pop(id(child), child) for child in rule.children]
+            span = Span(rule.meta.start_pos, rule.meta.end_pos)
+            if rule.data in ("and_of", "or_of"):
+                result = self._grow(rule.data, children)
+            else:
+                finished = [_finish(child) for child in children]
+                result = getattr(self, str(rule.data))(span, *finished)
+            done[id(rule)] = result
+        item: tree.Item = result
+        return item
+
+    def _grow(self, rule: str, children: Sequence[Any]) -> Run:
+        kind = tree.And if rule == "and_of" else tree.Or
+        first, second = children
+        run = first if isinstance(first, Run) and first.kind is kind else Run(kind, _finish(first))
+        run.parts.append(_finish(second))
+        return run
+
+    # --- Items
+
+    def item(self, _span: Span, item: tree.Item) -> tree.Item:
+        return item
+
+    def stream(self, span: Span, name: tree.Name, *rest: tree.Field | Clause) -> tree.Stream:
+        fields = tuple(each for each in rest if isinstance(each, tree.Field))
+        clauses = self._clauses(each for each in rest if isinstance(each, Clause))
+        return tree.Stream(name, fields, **clauses, span=span)
+
+    def field(self, span: Span, name: tree.Name, type_: tree.FieldType) -> tree.Field:
+        self._declare(name)
+        return tree.Field(name, type_, span=span)
+
+    def type(self, span: Span, name: tree.Name, *values: tree.Text) -> tree.FieldType:
+        return tree.FieldType(name, values, span=span)
+
+    def partition_by(self, span: Span, names: tuple[tree.Name, ...]) -> Clause:
+        return Clause("partition_by", span, names)
+
+    def order_by(self, span: Span, names: tuple[tree.Name, ...]) -> Clause:
+        return Clause("order_by", span, names)
+
+    def nulls(self, span: Span, option: tree.Name) -> Clause:
+        return Clause("nulls", span, option)
+
+    def names(self, _span: Span, *names: tree.Name) -> tuple[tree.Name, ...]:
+        return names
+
+    def let(self, span: Span, name: tree.Name, value: tree.Expr) -> tree.Let:
+        self._declare(name)
+        return tree.Let(name, value, span=span)
+
+    def assume(self, span: Span, regex: tree.Regex, unchecked: Token | None) -> tree.Assume:
+        return tree.Assume(regex, unchecked is not None, span=span)
+
+    def window(self, span: Span, name: tree.Name, *clauses: Clause) -> tree.Window:
+        return tree.Window(name, **self._clauses(clauses), span=span)
+
+    def pairs(self, span: Span, *pairs: tree.Pair) -> Clause:
+        return Clause("pairs", span, pairs)
+
+    def pair(self, span: Span, after: tree.Regex | None, match: tree.Regex) -> tree.Pair:
+        return tree.Pair(after, match, span=span)
+
+    def where(self, span: Span, formula: tree.Expr) -> Clause:
+        return Clause("where", span, formula)
+
+    def until(self, span: Span, predicate: tree.Expr, or_end: bool = False) -> Clause:
+        return Clause("until", span, tree.Until(predicate, or_end, span=span))
+
+    def or_end(self, _span: Span) -> bool:
+        return True
+
+    def within(self, span: Span, amount: tree.Int | tree.Real, unit: tree.Name) -> Clause:
+        return Clause("within", span, tree.Within(amount, unit, span=span))
+
+    def having(self, span: Span, predicate: tree.Expr) -> Clause:
+        return Clause("having", span, predicate)
+
+    def keep(self, span: Span, option: tree.Name) -> Clause:
+        return Clause("keep", span, option)
+
+    def pad(self, span: Span) -> Clause:
+        return Clause("pad", span, True)
+
+    def lookback(self, span: Span, count: tree.Int | tree.Real) -> Clause:
+        value = check_count(self.problems, count, MAX_LOOKBACK, "a lookback", "look back less far")
+        return Clause("lookback", span, tree.Int(value, span=count.span))
+
+    def measures(self, span: Span, *measures: tree.Measure) -> Clause:
+        return Clause("measures", span, measures)
+
+    def measure(self, span: Span, value: tree.Expr, name: tree.Name) -> tree.Measure:
+        return tree.Measure(value, name, span=span)
+
+    def _clauses(self, clauses: Any) -> dict[str, Any]:
+        """Return the clauses as arguments of their item; each may stand there once."""
+        found: dict[str, Clause] = {}
+        for clause in clauses:
+            first = found.setdefault(clause.rule, clause)
+            if first is not clause:
+                word = CLAUSE_WORDS.get(clause.rule, clause.rule)
+                hint = "keep one of the two"
+                if clause.rule == "pairs":
+                    hint = (
+                        "join the pairs by `or`, next to each other: `match R or after S match T`"
+                    )
+                self.problems.add("clause-twice", clause.span, f"`{word}` stands here twice", hint)
+        return {rule: clause.value for rule, clause in found.items()}
+
+    def _declare(self, name: tree.Name) -> None:
+        assert name.span is not None
+        if self.problems.source.text[slice(*name.span)] == "is_first":
+            self.problems.add(
+                "reserved-word",
+                name.span,
+                "`is_first` is built in: it asks whether an event is the first of its stream",
+                "choose another name, or quote it here and wherever it is used: `` `is_first` ``",
+            )
+
+    # --- Regular expressions
+
+    def union(self, span: Span, *parts: tree.Regex) -> tree.Regex:
+        return tree.flat(tree.Union, parts, span)
+
+    def intersection(self, span: Span, *parts: tree.Regex) -> tree.Regex:
+        return tree.flat(tree.Intersection, parts, span)
+
+    def concat(self, span: Span, *parts: tree.Regex) -> tree.Regex:
+        return tree.flat(tree.Concat, parts, span)
+
+    def complement_of(self, span: Span, body: tree.Regex) -> tree.Regex:
+        return tree.Complement(body, span=span)
+
+    def star(self, span: Span, body: tree.Regex) -> tree.Regex:
+        return tree.Repeat(body, 0, None, span=span)
+
+    def plus(self, span: Span, body: tree.Regex) -> tree.Regex:
+        return tree.Repeat(body, 1, None, span=span)
+
+    def optional(self, span: Span, body: tree.Regex) -> tree.Regex:
+        return tree.Repeat(body, 0, 1, span=span)
+
+    def exactly(self, span: Span, body: tree.Regex, count: tree.Int | tree.Real) -> tree.Regex:
+        times = check_count(self.problems, count, MAX_COUNT, "a count")
+        return tree.Repeat(body, times, times, span=span)
+
+    def at_least(self, span: Span, body: tree.Regex, count: tree.Int | tree.Real) -> tree.Regex:
+        return tree.Repeat(
+            body, check_count(self.problems, count, MAX_COUNT, "a count"), None, span=span
+        )
+
+    def from_to(
+        self, span: Span, body: tree.Regex, low: tree.Int | tree.Real, high: tree.Int | tree.Real
+    ) -> tree.Regex:
+        least = check_count(self.problems, low, MAX_COUNT, "a count")
+        most = check_count(self.problems, high, MAX_COUNT, "a count")
+        if least > most:
+            assert low.span
+            assert high.span
+            self.problems.add(
+                "counts-reversed",
+                Span(low.span.start, high.span.end),
+                f"no count is at least {least} and at most {most}",
+                f"write the smaller one first: {{{most},{least}}}",
+            )
+            most = least
+        return tree.Repeat(body, least, most, span=span)
+
+    def bracket(self, span: Span, predicate: tree.Expr) -> tree.Regex:
+        return tree.Atom(predicate, span=span)
+
+    def bare(self, span: Span, name: tree.Name) -> tree.Regex:
+        return tree.Atom(self.ref(span, name), span=span)
+
+    def any_event(self, span: Span) -> tree.Regex:
+        return tree.Anything(span=span)
+
+    def empty(self, span: Span) -> tree.Regex:
+        return tree.Empty(span=span)
+
+    # --- Expressions
+
+    def iff_of(self, span: Span, left: tree.Expr, right: tree.Expr) -> tree.Expr:
+        return tree.Iff(left, right, span=span)
+
+    def implies_of(self, span: Span, left: tree.Expr, right: tree.Expr) -> tree.Expr:
+        return tree.Implies(left, right, span=span)
+
+    def not_of(self, span: Span, operand: tree.Expr) -> tree.Expr:
+        return tree.Not(operand, span=span)
+
+    def quantified(
+        self, span: Span, quantifier: Any, of_set: Token | None, bound: tree.Name, body: tree.Expr
+    ) -> tree.Expr:
+        return tree.Quantified(quantifier.value, bound, body, of_set is not None, span=span)
+
+    def bound(self, span: Span, variable: tree.Name | Token) -> tree.Name:
+        if isinstance(variable, tree.Name):
+            return variable
+        self.problems.add(
+            "rebinding",
+            span,
+            f"`{variable}` is where the window {variable}s and cannot be bound again",
+            "choose another name, such as `x`",
+        )
+        return tree.Name(str(variable), span=span)
+
+    def compare(self, span: Span, *chain: Any) -> tree.Expr:
+        return tree.Compare(chain[::2], tuple(op.value for op in chain[1::2]), span=span)
+
+    def between(
+        self, span: Span, value: tree.Expr, negated: Token | None, low: tree.Expr, high: tree.Expr
+    ) -> tree.Expr:
+        return tree.Between(value, low, high, negated is not None, span=span)
+
+    def in_list(
+        self, span: Span, value: tree.Expr, negated: Token | None, *options: tree.Expr
+    ) -> tree.Expr:
+        return tree.In(value, options, negated is not None, span=span)
+
+    def in_set(
+        self, span: Span, position: tree.Expr, negated: Token | None, name: tree.Name
+    ) -> tree.Expr:
+        return tree.Member(position, name, negated is not None, span=span)
+
+    def binary(self, span: Span, left: tree.Expr, op: Any, right: tree.Expr) -> tree.Expr:
+        return tree.Binary(op.value, left, right, span=span)
+
+    def negate(self, span: Span, value: tree.Expr) -> tree.Expr:
+        return tree.Neg(value, span=span)
+
+    def positive(
+        self, span: Span, number: tree.Int | tree.Real, unit: tree.Name | None
+    ) -> tree.Expr:
+        return tree.Duration(number, unit, span=span) if unit else number
+
+    def negative(
+        self, span: Span, number: tree.Int | tree.Real, unit: tree.Name | None
+    ) -> tree.Expr:
+        value: tree.Int | tree.Real
+        if isinstance(number, tree.Int):
+            value = tree.Int(-number.value, span=span)
+        else:
+            value = tree.Real(number.value.copy_negate(), span=span)
+        return tree.Duration(value, unit, span=span) if unit else value
+
+    def text(self, _span: Span, value: tree.Text) -> tree.Expr:
+        return value
+
+    def true(self, span: Span) -> tree.Expr:
+        return tree.Bool(True, span=span)
+
+    def false(self, span: Span) -> tree.Expr:
+        return tree.Bool(False, span=span)
+
+    def moment(self, span: Span, type_: tree.Name, text: tree.Text) -> tree.Expr:
+        return tree.Moment(type_, text.value, span=span)
+
+    def ref(self, span: Span, name: tree.Name, offset: int = 0) -> tree.Expr:
+        assert name.span is not None
+        if self.problems.source.text[slice(*name.span)] == "is_first":
+            return tree.IsFirst(offset, span=span)
+        return tree.Ref(name.text, offset, span=span)
+
+    def indexed(self, span: Span, name: tree.Name, index: tree.Expr) -> tree.Expr:
+        return self.ref(span, name, check_index(self.problems, name.text, index))
+
+    def call(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
+        given = tuple(arg for arg in args if arg)
+        built_in = self.ref(span, name)
+        if isinstance(built_in, tree.IsFirst) and len(given) == 1:  # is_first(begin)
+            return tree.Holds(built_in, given[0], span=span)
+        return tree.Call(name, given, span=span)
+
+    def filtered(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
+        *values, condition = args
+        return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
+
+    def holds(self, span: Span, predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
+        return tree.holds_at(predicate, position, span)
+
+    def mark(self, span: Span, word: Any) -> tree.Expr:
+        return tree.Mark(word.value, span=span)
+
+    # --- Words
+
+    def name(self, span: Span, token: Token) -> tree.Name:
+        text = token[1:-1].replace("``", "`") if token.type == "QUOTED" else str(token)
+        return tree.Name(text, span=span)
+
+    def string(self, span: Span, token: Token) -> tree.Text:
+        return tree.Text(token[1:-1].replace("''", "'"), span=span)
+
+    def number(self, span: Span, token: Token) -> tree.Int | tree.Real:
+        return read_number(self.problems, token, span)
+
+
+def _finish(child: Any) -> Any:
+    """Return the node of a run that has stopped growing; anything else stays as it is."""
+    if isinstance(child, Run):
+        first, last = child.parts[0].span, child.parts[-1].span
+        span = Span(first.start, last.end) if first and last else None
+        return tree.flat(child.kind, child.parts, span)
+    return child
