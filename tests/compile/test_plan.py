@@ -14,8 +14,8 @@ import wex
 from tests.strategies import specs
 from wex import examples
 from wex.compile.plan import Plan
-from wex.compile.planning import plan_of
 from wex.spec import tree
+from wex.stages import plan_of
 
 TREND = plan_of(examples.spec("trend"))
 RUN = """

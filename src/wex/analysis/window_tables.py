@@ -15,8 +15,8 @@ from wex.automata.dfa import common_classes
 from wex.automata.explore import coreachable, explore
 from wex.compile.clauses import Clauses, clauses_of
 from wex.compile.normal_form import NONE
-from wex.compile.window import CompiledWindow, compile_window
 from wex.spec import tree
+from wex.stages import compile_window
 from wex.theory.evaluate import truth
 from wex.theory.letters import guard_of_letters
 from wex.theory.terms import Comparison, Constant, Field, Guard, atoms
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Edge
+    from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
     from wex.theory.terms import Guard
 

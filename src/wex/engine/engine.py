@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.compile.planning import plan_of
 from wex.engine.assumption_check import Promised
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
@@ -35,6 +34,7 @@ from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.state.state import COUNT, KEY, State
 from wex.engine.window_run import Found, Running, Window
 from wex.spec.types import REAL
+from wex.stages import plan_of
 from wex.theory.terms import offsets
 
 if TYPE_CHECKING:
