@@ -397,5 +397,5 @@ def test_a_plan_that_is_nested_without_end() -> None:
 
 def test_a_plan_that_unpacks_to_more_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wex.compile.codec.MOST_BYTES", 1000)
-    with pytest.raises(wex.StateError, match="does not end well"):
+    with pytest.raises(wex.StateError, match="incomplete or too large"):
         Plan.from_bytes(plans.FRAME.closed(zlib.compress(b" " * 10_000)))

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from wex.compile.assumptions import assumption_automaton
 from wex.compile.guards import guarded_fields, moments
 from wex.compile.measures import measure_of
-from wex.compile.plan import Plan, PlannedLetters, PlannedPromise, PlannedStream, PlannedWindow
+from wex.compile.plan import (
+    Plan,
+    PlannedAssumptions,
+    PlannedLetters,
+    PlannedStream,
+    PlannedWindow,
+)
 from wex.errors import WexError
 from wex.theory.translate import guard_of
 
@@ -33,11 +39,11 @@ def planned(compiled: PerWindow[CompiledWindow]) -> Plan:
         _window(window, meaning.measures[number], guards)
         for number, window in enumerate(compiled.values)
     )
-    promise = assumption_automaton(meaning)
+    assumptions = assumption_automaton(meaning)
     return Plan(
         _stream(meaning),
         windows=windows,
-        promise=None if promise is None else _promise(promise, guards),
+        assumptions=None if assumptions is None else _assumptions(assumptions, guards),
         guards=tuple(guards),
     )
 
@@ -62,7 +68,7 @@ def _letters(letters: Letters, guards: dict[Guard, int]) -> PlannedLetters:
 def _window(
     compiled: CompiledWindow, measures: Mapping[str, Type], guards: dict[Guard, int]
 ) -> PlannedWindow:
-    window, clauses = compiled.window, compiled.clauses
+    window = compiled.window
     return PlannedWindow(
         name=window.name.text,
         lookback=compiled.lookback,
@@ -72,10 +78,7 @@ def _window(
         starts=compiled.form.starts,
         window=compiled.form.window,
         until=compiled.until,
-        or_end=clauses.or_end,
-        within_events=clauses.within_events,
-        within_time=clauses.within_time,
-        keep=clauses.keep,
+        clauses=compiled.clauses,
         measures=tuple(
             measure_of(measure, compiled.source.meaning.fields) for measure in window.measures
         ),
@@ -83,11 +86,11 @@ def _window(
     )
 
 
-def _promise(promise: AssumptionAutomaton, guards: dict[Guard, int]) -> PlannedPromise:
-    return PlannedPromise(
-        tuple(map(str, promise.assumes)),
-        promise.first,
-        tuple(_letters(phase, guards) for phase in promise.phases),
-        promise.table,
-        promise.live,
+def _assumptions(automaton: AssumptionAutomaton, guards: dict[Guard, int]) -> PlannedAssumptions:
+    return PlannedAssumptions(
+        tuple(map(str, automaton.assumes)),
+        automaton.first,
+        tuple(_letters(phase, guards) for phase in automaton.phases),
+        automaton.table,
+        automaton.live,
     )

@@ -69,7 +69,7 @@ class Engine:
         self.windows = [Window(each, most_configs) for each in plan.windows]
         readers = [(each.planned.letters, each.first, each.planned.pad) for each in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
-        self.promised = Promised(plan) if plan.promise else None
+        self.promised = Promised(plan) if plan.assumptions else None
         looks = [-offset for guard in plan.guards for offset in offsets(guard)]
         looks += [measure.lookback() for each in plan.windows for measure in each.measures]
         self.tail = max([1, *looks])  # events of a stream that are kept to look back at
