@@ -10,8 +10,8 @@ import wex
 from benchmarks.measure import Row, ratio
 from wex import examples
 from wex.compile.assumptions import assumption_automaton
-from wex.compile.window import compile_window
 from wex.spec import meaning
+from wex.stages import compile_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

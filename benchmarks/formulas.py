@@ -10,9 +10,9 @@ from tests.compile.mona import HERE, MISSING, Oracle, program
 import wex
 from wex.compile.guards import predicates
 from wex.compile.logic import logic_of
-from wex.compile.window import compile_window
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
+from wex.stages import compile_window
 
 STREAM = "stream s (a bool, b bool, c bool)"
 ROUNDS = 5

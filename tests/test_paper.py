@@ -15,9 +15,10 @@ import wex
 from wex.automata.dfa import DFA
 from wex.compile import ksla
 from wex.compile.ksla import KSLA
-from wex.compile.window import CompiledWindow, compile_window
+from wex.compile.window import CompiledWindow
 from wex.spec import meaning, tree
 from wex.spec.types import INT, REAL, Type
+from wex.stages import compile_window
 from wex.theory.evaluate import Event, Gram, holds
 from wex.theory.solver import model
 from wex.theory.terms import And, Comparison, Constant, Field, Guard

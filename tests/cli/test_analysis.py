@@ -53,5 +53,5 @@ def test_translate_prints_a_spec(notation: str, word: str) -> None:
 def test_explain_shows_every_stage() -> None:
     done = run("explain", "-", stdin=RISE)
     assert done.returncode == 0
-    for stage in ("as written", "guards", "letters", "automata", "made smaller", "runs as", "held"):
+    for stage in ("tree", "guards", "letters", "automata", "smaller form", "machine", "held"):
         assert f"  {stage}" in done.stdout.decode()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import wex
 from tests.strategies import specs, streams
 from wex import examples, limits
-from wex.compile.window import compile_window
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
+from wex.stages import compile_window
 from wex.theory.evaluate import Event
 
 STREAM = "stream s (x int) let up = x > x[-1] let low = x < 2 "

@@ -11,8 +11,8 @@ from tests.compile.mona import HERE, MISSING, Oracle, disagreement, program
 from tests.compile.test_notations import closed
 from wex.compile.guards import deciding_parts, predicates
 from wex.compile.logic import logic_of
-from wex.compile.window import compile_window
 from wex.spec import meaning as meaning_of
+from wex.stages import compile_window
 
 pytestmark = pytest.mark.skipif(HERE is None, reason=MISSING)
 few = settings(max_examples=max(20, settings.default.max_examples // 2))  # type: ignore[union-attr]

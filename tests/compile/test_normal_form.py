@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tests.strategies import letters, specs, streams
 from tests.strategies.letters import Plain
-from wex.compile.normal_form import NONE, normal_form
-from wex.compile.window import compile_window
+from wex.compile.normal_form import NONE, pair_automata
 from wex.errors import DataError
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition, Grams
 from wex.spec import meaning, tree
+from wex.stages import compile_window
 from wex.theory.evaluate import Event
 
 pairs = st.lists(st.tuples(letters.extended, letters.extended), min_size=1, max_size=3)
@@ -23,9 +23,9 @@ def test_the_windows_of_the_normal_form_are_those_of_the_pairs(
     written: list[tuple[Plain, Plain]], word: tuple[int, ...]
 ) -> None:
     shop = letters.workshop()
-    form = normal_form(
+    form = pair_automata(
         shop, [(letters.regex(one, shop), letters.regex(two, shop)) for one, two in written]
-    )
+    ).normal_form()
     automata = [(letters.automaton(one), letters.automaton(two)) for one, two in written]
     expected = {
         (b, e)
@@ -41,9 +41,9 @@ def test_the_windows_of_the_normal_form_are_those_of_the_pairs(
 @given(pairs)
 def test_starts_that_can_never_end_are_no_starts(written: list[tuple[Plain, Plain]]) -> None:
     shop = letters.workshop()
-    form = normal_form(
+    form = pair_automata(
         shop, [(letters.regex(one, shop), letters.regex(two, shop)) for one, two in written]
-    )
+    ).normal_form()
     for start in form.starts:
         assert start == NONE or form.window.live[start]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 import wex
 from tests.strategies import specs
 from wex import examples
+from wex.compile import codec
 from wex.compile.plan import Plan
-from wex.compile.planning import plan_of
 from wex.spec import tree
+from wex.stages import plan_of
 
 TREND = plan_of(examples.spec("trend"))
 RUN = """
@@ -97,3 +99,22 @@ def test_another_version_says_which() -> None:
 def test_a_long_chain_stays_small() -> None:
     plan = plan_of(wex.parse("stream s (x real) window w match any{100000}"))
     assert len(plan.to_bytes()) < 1_000_000
+
+
+def test_the_written_form_of_version_1_stays() -> None:
+    """Names and the place of clauses in the bytes do not follow the names in the code."""
+    plan = plan_of(
+        wex.parse("""stream s (t timestamp, x real) order by t assume [x > 0]*
+  window w match [x > 1]+ until [x < 1] or end within 5 seconds keep longest measure count() as n having n > 1""")
+    )
+    written = json.loads(codec.canonical(plan))
+    assert set(written) == {"@", "guards", "promise", "stream", "windows"}
+    assert written["promise"]["@"] == "PlannedPromise"
+    (window,) = written["windows"]
+    assert set(window) == {
+        "@", "having", "keep", "letters", "lookback", "measures", "name", "or_end", "pad", "prefix", "starts",
+        "until", "window", "within_events", "within_time",
+    }  # fmt: skip
+    assert (window["@"], window["keep"], window["or_end"]) == ("PlannedWindow", "longest", True)
+    assert (window["within_events"], window["within_time"]) == (None, 5_000_000)
+    assert plan.fingerprint == "91bc87d503716f0215645de7a9b3f85c"

@@ -20,11 +20,11 @@ import wex
 from tests.engine.compare import assert_same
 from tests.engine.test_engine import in_stream_order, pair_specs
 from tests.strategies import streams
-from wex.compile.planning import plan_of
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import Arriving
 from wex.reference.find import find_by_definition
 from wex.spec import tree
+from wex.stages import plan_of
 from wex.theory.evaluate import Event
 
 STREAMS = 8  # for each spec: compiling it takes longest

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.compare import assert_same, with_scales
 from tests.strategies import specs, streams
-from wex.compile.planning import plan_of as planned
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import Arriving
 from wex.reference.find import find_by_definition
 from wex.spec import tree
+from wex.stages import plan_of as planned
 from wex.theory.evaluate import Event
 
 pair_specs = specs.specs(formulas_too=False, most=3).map(with_scales)

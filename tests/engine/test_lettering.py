@@ -13,13 +13,13 @@ import wex
 from tests.engine.test_truths import batch_of
 from tests.strategies import specs, streams
 from wex.compile.plan import PlannedLetters
-from wex.compile.planning import plan_of
 from wex.engine.eval.letters import Lettering
 from wex.engine.machines.tables import CODED
 from wex.reference.streams import Stream
 from wex.reference.windows import Grams
 from wex.spec import tree
 from wex.spec.types import INT
+from wex.stages import plan_of
 from wex.theory.evaluate import Event
 from wex.theory.terms import Guard
 

@@ -13,12 +13,12 @@ import pytest
 
 import wex
 from tests.engine.compare import assert_same
-from wex.compile.planning import plan_of
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input import batch
 from wex.engine.input.prepare import Arriving
 from wex.engine.machines import choose as machines
 from wex.spec import tree
+from wex.stages import plan_of
 
 EVENTS = 30_000
 STREAM = "stream s (k int, t timestamp, x int, ok bool, name string) partition by k order by t\n"

@@ -17,7 +17,6 @@ from tests.engine.test_bucket import SPEC as BUCKET_SPEC
 from tests.engine.test_bucket import microseconds, table
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
-from wex.compile.planning import plan_of
 from wex.engine.engine import Engine, engine_of
 from wex.engine.processor import Processor
 from wex.engine.state.state import FRAME, State, to_bytes, to_ipc
@@ -25,6 +24,7 @@ from wex.engine.state.state_check import read_state
 from wex.engine.streaming import bucket as buckets
 from wex.engine.streaming.bucket import Bucket, Rules, made_by
 from wex.framing import CHECKSUM, VERSION_BYTES, Frame
+from wex.stages import plan_of
 
 SPEC = wex.parse("""
   stream s (k string, x int, y real) partition by k
@@ -397,5 +397,5 @@ def test_a_plan_that_is_nested_without_end() -> None:
 
 def test_a_plan_that_unpacks_to_more_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wex.compile.codec.MOST_BYTES", 1000)
-    with pytest.raises(wex.StateError, match="does not end well"):
+    with pytest.raises(wex.StateError, match="incomplete or too large"):
         Plan.from_bytes(plans.FRAME.closed(zlib.compress(b" " * 10_000)))

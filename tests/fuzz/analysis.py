@@ -20,8 +20,8 @@ import wex
 from tests.analysis.small import spec_texts
 from tests.strategies import specs, streams
 from wex.analysis.check import Report
-from wex.compile.planning import plan_of
 from wex.spec import tree
+from wex.stages import plan_of
 from wex.theory.evaluate import Event
 from wex.theory.terms import atoms, is_open
 

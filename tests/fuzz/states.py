@@ -24,7 +24,6 @@ import pyarrow as pa
 import wex
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
-from wex.compile.planning import plan_of
 from wex.engine.engine import Engine
 from wex.engine.input.prepare import Arriving
 from wex.engine.processor import Processor
@@ -33,6 +32,7 @@ from wex.engine.state.state import State, from_ipc, to_bytes, to_ipc
 from wex.engine.streaming import bucket as buckets
 from wex.engine.streaming.bucket import Bucket, Rules
 from wex.framing import CHECKSUM, VERSION_BYTES, Frame
+from wex.stages import plan_of
 
 SECONDS = 60  # that one try may take
 

@@ -26,12 +26,12 @@ import wex
 from tests.engine.test_engine import pair_specs
 from tests.strategies import streams
 from wex import examples
-from wex.compile.planning import plan_of
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import Sieve
 from wex.examples import market
 from wex.spark import create_view, recovered, register, windows
 from wex.spark.worker import found as found_by_workers
+from wex.stages import plan_of
 from wex.theory.evaluate import Event
 
 TREND = examples.spec("trend")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import wex
 from tests.strategies import specs, streams
 from tests.strategies.specs import FIELDS
-from wex.compile.window import compile_window
 from wex.spec import meaning, tree
 from wex.spec.resolve.expand import expand_expr
+from wex.stages import compile_window
 from wex.theory import solver
 from wex.theory.evaluate import EXACT, ArithmeticFault, Event, holds
 from wex.theory.letters import letters_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wex.analysis.regions.graph import SILENT
-from wex.compile.guards import deciding_parts, predicates
+from wex.compile.guards import as_written, deciding_parts, guards_of, predicates
 from wex.compile.to_predicate import predicate_of
 from wex.spec import tree
 from wex.theory.terms import fields
@@ -28,11 +28,7 @@ MOST_VALUES = 12  # of a field, in a sentence
 
 def named_guards(meaning: Meaning, compiled: CompiledWindow) -> dict[Guard, tree.Expr]:
     """Return the guards of a window as they are written."""
-    written: dict[Guard, tree.Expr] = {}
-    for part in deciding_parts(compiled.window):
-        for each in predicates(part):
-            written.setdefault(guard_of(each, meaning.fields), each)
-    return written
+    return as_written(guards_of(deciding_parts(compiled.window), meaning.fields))
 
 
 def class_in_words(meaning: Meaning, subject: AnalysedWindow, cls: int) -> str:

@@ -1,28 +1,27 @@
-"""`wex.explain`: every stage from the text of a window to what runs, in words and numbers."""
+"""`wex.explain`: the value of each window after every stage, as text."""
 
 from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wex.analysis.check import check
-from wex.analysis.describe import named_guards
-from wex.compile.planning import plan_of
-from wex.compile.window import compile_window
-from wex.engine.machines.choose import machine_of
+from wex.compile.guards import as_written
+from wex.compile.normal_form import PairAutomata
 from wex.spec import as_spec
-from wex.spec import meaning as meaning_of
+from wex.stages import STAGES, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from wex.analysis.check import WindowReport
     from wex.compile.window import CompiledWindow
-    from wex.spec import Meaning, SpecLike, tree
+    from wex.spec import SpecLike, tree
 
-ROWS = 16  # letters that are shown one by one
-KINDS = {
+    Values = Mapping[str, Any]  # the value of the spec after each stage, by the name of the stage
+
+MOST_LETTERS = 16  # letters that are shown one by one
+REASONS = {
     "registers": "no window state ever holds two starts: a register for each",
     "configs": "few combinations of window states: one automaton over them",
     "sliding": "all windows have one length: a queue of starts",
@@ -44,52 +43,20 @@ class Explanation:
 
 
 def explain(spec: SpecLike) -> Explanation:
-    """Return what becomes of a spec: guards, letters, automata, the plan, and what is known of it.
-
-    >>> import wex
-    >>> print(wex.explain(wex.parse("stream s (x real) window w match [x > 1] [x <= 1]")))
-    window w
-      as written    match [x > 1] [x <= 1]
-      lookback      0
-      guards        x > 1
-                    x <= 1
-      letters       2 of 2 guards
-                      0  not (x > 1) and (x <= 1)
-                      1  (x > 1) and not (x <= 1)
-      automata      1 prefix state, 4 window states
-      made smaller  guards 2 → 1
-      runs as       registers: no window state ever holds two starts: a register for each
-      open          1: a start ends or dies at the latest when 1 more has begun
-      held          1: a start ends or dies at the latest when 1 more has begun
-      overlap       1: of the starts up to a position, 1 window can come at most
-    """
+    """Return the stages of each window of a spec, and the verdicts about it."""
     spec = as_spec(spec)
-    meaning = meaning_of(spec)
+    if not spec.windows:
+        return Explanation(())
     report = check(spec)
-    lines = [
-        line for at, window in enumerate(report) for line in _window(spec, meaning, at, window)
-    ]
+    values = {stage.name: value for stage, value in trace(spec)}
+    lines: list[str] = []
+    for number, window in enumerate(report):
+        lines.append(f"window {window.name}")
+        for stage in STAGES:
+            lines += _entry(stage.name, SHOWN[stage.name](values, number))
+        for name, answer in window.answers.items():
+            lines += _entry(name, [f"{answer}: {answer.reason}"])
     return Explanation(tuple(lines))
-
-
-def _window(spec: tree.Spec, meaning: Meaning, at: int, report: WindowReport) -> Iterator[str]:
-    window = meaning.expanded.windows[at]
-    yield f"window {report.name}"
-    after = compile_window(meaning, at)
-    before = compile_window(meaning, at, as_written=True)
-    written_as = [f"where {window.where}"] if window.where else map(str, window.pairs)
-    yield from _entry("as written", written_as)
-    yield from _entry("lookback", [str(before.lookback)])
-    written = named_guards(meaning, before)
-    names = [str(written[guard]) for guard in before.letters.guards]
-    yield from _entry("guards", names or ["none"])
-    yield from _entry("letters", _letters(before, names))
-    yield from _entry("automata", [_automata(before)])
-    yield from _entry("made smaller", [_smaller(before, after)])
-    kind = machine_of(plan_of(spec).windows[at]).kind
-    yield from _entry("runs as", [f"{kind}: {KINDS[kind]}"])
-    for name, answer in report.answers.items():
-        yield from _entry(name, [f"{answer}: {answer.reason}"])
 
 
 def _entry(name: str, lines: Iterable[str]) -> Iterator[str]:
@@ -99,35 +66,102 @@ def _entry(name: str, lines: Iterable[str]) -> Iterator[str]:
         label = ""
 
 
-def _letters(compiled: CompiledWindow, names: list[str]) -> Iterator[str]:
-    letters = compiled.letters
-    yield f"{len(letters)} of {_count(len(names), 'guard')}"
-    for number, row in enumerate(letters.rows[:ROWS]):
+# --- One function for each stage: the lines that show its value for a window
+
+
+def _tree(values: Values, number: int) -> Iterator[str]:
+    yield from _clauses(values["tree"].windows[number])
+
+
+def _meaning(values: Values, number: int) -> Iterator[str]:
+    before, after = values["tree"].windows[number], values["meaning"].expanded.windows[number]
+    if _clauses(before) != _clauses(after):
+        yield from _clauses(after)
+    yield f"lookback {values['meaning'].lookbacks[number]}"
+
+
+def _clauses(window: tree.Window) -> list[str]:
+    """Return the lines of a window below its name."""
+    return [line.strip() for line in str(window).strip().splitlines()[1:]]
+
+
+def _guards(values: Values, number: int) -> list[str]:
+    written = as_written(values["guards"].values[number].guards)
+    return list(map(str, written.values())) or ["none"]
+
+
+def _letters(values: Values, number: int) -> Iterator[str]:
+    written = as_written(values["guards"].values[number].guards)
+    letters = values["letters"].values[number].reading.letters
+    names = [str(written[guard]) for guard in letters.guards]
+    yield f"{_count(len(names), 'guard')} → {_count(len(letters), 'letter')}"
+    for letter, row in enumerate(letters.rows[:MOST_LETTERS]):
         parts = [
             f"not ({name})" if not true else f"({name})" if " " in name else name
             for name, true in zip(names, row, strict=True)
         ]
-        yield f"  {number}  {' and '.join(parts) or 'any event'}"
-    if len(letters) > ROWS:
-        yield f"  and {len(letters) - ROWS} more"
+        yield f"  {letter}  {' and '.join(parts) or 'any event'}"
+    if len(letters) > MOST_LETTERS:
+        yield f"  and {len(letters) - MOST_LETTERS} more"
 
 
-def _smaller(before: CompiledWindow, after: CompiledWindow) -> str:
-    sizes = [
-        (len(before.letters.guards), len(after.letters.guards), "guards"),
-        (len(before.letters), len(after.letters), "letters"),
-        (before.form.prefix.states, after.form.prefix.states, "prefix states"),
-        (before.form.window.states, after.form.window.states, "window states"),
-    ]
-    shown = [f"{what} {one:,} → {two:,}" for one, two, what in sizes if one != two]
-    return ", ".join(shown) or "it is as small as it gets"
+def _automata(values: Values, number: int) -> Iterator[str]:
+    automata = values["automata"].values[number].automata
+    if isinstance(automata, PairAutomata):
+        for prefix in automata.prefixes:
+            yield f"{_count(prefix.states, 'state')} for `after`, an expression for `match`"
+    else:
+        yield f"{_count(len(automata.final), 'state')} for the formula"
 
 
-def _automata(compiled: CompiledWindow) -> str:
-    form = compiled.form
+def _normal_form(values: Values, number: int) -> Iterator[str]:
+    form = values["normal form"].values[number].form
     prefix = _count(form.prefix.states, "prefix state")
-    return f"{prefix}, {_count(form.window.states, 'window state')}"
+    yield f"{prefix}, {_count(form.window.states, 'window state')}"
+
+
+def _smaller_form(values: Values, number: int) -> Iterator[str]:
+    before, after = (
+        _sizes(values[name].values[number]) for name in ("normal form", "smaller form")
+    )
+    changes = [
+        f"{what} {size:,} → {after[what]:,}" for what, size in before.items() if size != after[what]
+    ]
+    yield ", ".join(changes) or "the same: nothing to remove"
+
+
+def _sizes(compiled: CompiledWindow) -> dict[str, int]:
+    return {
+        "guards": len(compiled.letters.guards),
+        "letters": len(compiled.letters),
+        "prefix states": compiled.form.prefix.states,
+        "window states": compiled.form.window.states,
+    }
+
+
+def _plan(values: Values, number: int) -> Iterator[str]:
+    window = values["plan"].windows[number]
+    guards, measures = len(window.letters.guards), len(window.measures)
+    yield f"{_count(guards, 'guard')} and {_count(measures, 'measure')} to evaluate"
+
+
+def _machine(values: Values, number: int) -> Iterator[str]:
+    kind = values["machine"][number].kind
+    yield f"{kind}: {REASONS[kind]}"
 
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+SHOWN: dict[str, Callable[[Values, int], Iterable[str]]] = {
+    "tree": _tree,
+    "meaning": _meaning,
+    "guards": _guards,
+    "letters": _letters,
+    "automata": _automata,
+    "normal form": _normal_form,
+    "smaller form": _smaller_form,
+    "plan": _plan,
+    "machine": _machine,
+}

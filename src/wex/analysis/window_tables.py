@@ -13,10 +13,9 @@ import numpy as np
 
 from wex.automata.dfa import common_classes
 from wex.automata.explore import coreachable, explore
-from wex.compile.clauses import Clauses, clauses_of
 from wex.compile.normal_form import NONE
-from wex.compile.window import CompiledWindow, compile_window
 from wex.spec import tree
+from wex.stages import compile_window
 from wex.theory.evaluate import truth
 from wex.theory.letters import guard_of_letters
 from wex.theory.terms import Comparison, Constant, Field, Guard, atoms
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
     from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Edge
+    from wex.compile.clauses import Clauses
+    from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
     from wex.theory.terms import Guard
 
@@ -309,7 +310,7 @@ class AnalysedWindow:
     @property
     def in_order(self) -> bool:
         """Tell whether which starts are kept depends on the others: on their order."""
-        return self.clauses.keep in ("longest", "disjoint") and not self.clauses.having
+        return self.clauses.oldest_wins
 
     @property
     def faithful(self) -> bool:
@@ -339,7 +340,7 @@ def analysed_window(
     for letter, cls in enumerate(by_letter):
         masks[cls] |= 1 << letter
     until = tuple(bool(flag) for _, _, flag in own) if window.until else None
-    clauses = clauses_of(window)
+    clauses = compiled.clauses
     if plain:
         clauses = replace(clauses, keep="all", within_events=None)
     inside = form.window.table[:, [cls for _, cls, _ in own]]
@@ -355,7 +356,7 @@ def analysed_window(
         if not planned and lengths_of_having(meaning, at) is not None and not plain:
             clauses = replace(clauses, having=False)  # it is part of the tables now
     # `having` comes before `keep`: then nothing is known of which windows a start has.
-    if clauses.keep == "shortest" and not clauses.having:
+    if clauses.ends_after_first:
         tables = ends_after_first(tables, until)
     return AnalysedWindow(
         name=window.name.text,

@@ -15,7 +15,6 @@ from wex.compile.clauses import clauses_of
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
 from wex.compile.stream_order import unranked
-from wex.compile.window import compile_window
 from wex.engine.find import find
 from wex.engine.input.columns import conform
 from wex.engine.input.sorting import sort
@@ -24,6 +23,7 @@ from wex.reference.assumptions import check_assumptions
 from wex.reference.streams import Stream, streams
 from wex.reference.windows import Definition, Grams
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
+from wex.stages import compile_window
 from wex.theory.terms import Absolute, Arithmetic, Comparison, Constant, Field, Negative, atoms
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from wex.cli.terminal import read_spec
 def translate(spec: str, target: str) -> int:
     """Print SPEC with its windows given by regular expressions, or by formulas."""
     read = read_spec(spec)
-    from wex.compile.to_formula import to_formula  # noqa: PLC0415  (loads the solver)
-    from wex.compile.to_regex import to_regex  # noqa: PLC0415
+    from wex.api import to_formula, to_regex  # noqa: PLC0415
 
     click.echo(str(to_regex(read) if target == "regex" else to_formula(read)), nl=False)
     return FINE

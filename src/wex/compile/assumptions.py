@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.automata.explore import coreachable, explore
-from wex.compile.guards import Reading
+from wex.compile.guards import Reading, guards_of
 from wex.theory.letters import Letters, letters_of
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def assumption_automaton(
     if not checked:
         return None
     lookbacks = [lookback for _, lookback in checked]
-    readings = [Reading([assume], meaning.fields, k) for assume, k in checked]
+    readings = [Reading(guards_of([assume], meaning.fields), k) for assume, k in checked]
     automata = [
-        reading.workshop.automaton(reading.regex(assume.regex))
+        reading.factory.automaton(reading.regex(assume.regex))
         for reading, (assume, _) in zip(readings, checked, strict=True)
     ]
     phases = [

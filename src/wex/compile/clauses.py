@@ -1,4 +1,9 @@
-"""The clauses of a window beside its expressions, as plain values."""
+"""The clauses of a window beside its expressions, as one value, and the rules that follow from them.
+
+The same value goes from the resolver through compiled window and plan to the analysis and the
+engine. A rule about clauses, such as "of two starts in one state the older wins", is a property
+here and is written nowhere else; the kernels get the properties as a tuple.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What `until`, `within`, `keep` and `having` say; `within_time` is in microseconds."""
+    """The clauses `until`, `within`, `keep` and `having`; `within_time` is in microseconds.
+
+    Of `until` and `having` only the presence is noted. Their predicates are compiled: to letters,
+    and to a guard over measures.
+    """
 
     until: bool
     or_end: bool
@@ -23,10 +32,47 @@ class Clauses:
     having: bool
 
     @property
+    def early_keep(self) -> str:
+        """The `keep` that acts while windows are found: after `having` it is too late for that."""
+        return "all" if self.having else self.keep
+
+    @property
+    def keeps_late(self) -> bool:
+        """Whether `keep` chooses among the windows that satisfy `having`, when they are found."""
+        return self.having and self.keep != "all"
+
+    @property
+    def drops_starts_late(self) -> bool:
+        """Whether a late `keep` removes open starts, too: those of chosen windows, or all others."""
+        return self.having and self.keep in ("shortest", "disjoint")
+
+    @property
+    def oldest_wins(self) -> bool:
+        """Whether of the starts that end together only the oldest has a window."""
+        return self.early_keep in ("longest", "disjoint")
+
+    @property
+    def cuts(self) -> bool:
+        """Whether a window removes all other open starts."""
+        return self.early_keep == "disjoint"
+
+    @property
+    def ends_after_first(self) -> bool:
+        """Whether a start has one window and is removed with it."""
+        return self.early_keep == "shortest"
+
+    @property
     def single(self) -> bool:
-        """Tell whether of the starts in one window state only the earliest can win, ever."""
-        limited = self.within_events is not None or self.within_time is not None
-        return self.keep in ("longest", "disjoint") and not limited and not self.having
+        """Whether of two starts in one window state the older always wins, so that one is held.
+
+        With `within` it does not: the older one grows too old first.
+        """
+        return self.oldest_wins and self.limit is None
+
+    @property
+    def limit(self) -> int | None:
+        """How far before the end of a window its start may lie: in events or microseconds."""
+        return self.within_time if self.within_events is None else self.within_events - 1
 
 
 def clauses_of(window: tree.Window) -> Clauses:

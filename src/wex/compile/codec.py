@@ -1,6 +1,6 @@
 """Frozen values as bytes and back: JSON, compressed, in a frame with a checksum. No pickle.
 
-Only the classes that a caller names can come back. What they hold is checked by the caller: see
+Only instances of the classes that the caller lists are read. The caller checks their content: see
 `wex.compile.plan_check`.
 """
 
@@ -12,7 +12,7 @@ import re
 import zlib
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,29 +23,48 @@ if TYPE_CHECKING:
 
     from wex.framing import Frame
 
-MOST_BYTES = 1 << 30  # that compressed content may unpack to
+MOST_BYTES = 1 << 30  # of content after decompression
 _DTYPES = ("<i4", "|b1")  # of arrays in a plan
 _FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 
 
+class Written:
+    """A value whose written form stays when the names of its class and fields change."""
+
+    WRITTEN_AS: ClassVar[str]
+
+    def to_written(self) -> dict[str, object]:
+        """Return the parts of the value by their written names."""
+        return _fields(self)
+
+    @classmethod
+    def from_written(cls, **parts: Any) -> Self:
+        """Return the value of written parts."""
+        return cls(**parts)
+
+
+def _fields(value: object) -> dict[str, object]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+
+
 def to_bytes(value: object, frame: Frame) -> bytes:
-    """Return a value as bytes that say what they are."""
+    """Return a value as bytes in a frame."""
     return frame.closed(zlib.compress(canonical(value)))
 
 
 def from_bytes(content: bytes, frame: Frame, classes: Iterable[type]) -> object:
-    """Return the value in some bytes; what is wrong with them is a StateError."""
+    """Return the value in some bytes, or raise a StateError."""
     payload = frame.opened(content)
-    known = {each.__name__: each for each in classes}
+    known = {getattr(class_, "WRITTEN_AS", class_.__name__): class_ for class_ in classes}
     with frame.reading():
         return _decoded(json.loads(_unpacked(payload)), known)
 
 
 def _unpacked(payload: bytes) -> bytes:
-    """Return what was compressed, unless it is more than anybody has written."""
+    """Return the decompressed content, which has at most MOST_BYTES."""
     reader = zlib.decompressobj()
     content = reader.decompress(payload, MOST_BYTES)
-    require(reader.eof and not reader.unused_data, "what is compressed in it does not end well")
+    require(reader.eof and not reader.unused_data, "its compressed content is incomplete or too large")
     return content
 
 
@@ -59,7 +78,7 @@ def _encoded(value: object) -> object:
         case None | bool() | int() | str():
             return value
         case tuple():
-            return [_encoded(each) for each in value]
+            return [_encoded(item) for item in value]
         case Fraction():
             return {"@": "Fraction", "value": str(value)}
         case np.ndarray():
@@ -70,10 +89,13 @@ def _encoded(value: object) -> object:
                 "shape": value.shape,
                 "content": content,
             }
-    if is_dataclass(value):
-        named = {each.name: _encoded(getattr(value, each.name)) for each in fields(value)}
-        return {"@": type(value).__name__, **named}
-    raise TypeError(type(value))
+    if isinstance(value, Written):
+        name, parts = value.WRITTEN_AS, value.to_written()
+    elif is_dataclass(value):
+        name, parts = type(value).__name__, _fields(value)
+    else:
+        raise TypeError(type(value))
+    return {"@": name, **{part: _encoded(content) for part, content in parts.items()}}
 
 
 def _decoded(value: object, known: dict[str, type]) -> object:
@@ -81,21 +103,26 @@ def _decoded(value: object, known: dict[str, type]) -> object:
         case None | bool() | int() | str():
             return value
         case list():
-            return tuple(_decoded(each, known) for each in value)
+            return tuple(_decoded(item, known) for item in value)
         case {"@": "Fraction", "value": str(text)}:
-            require(_FRACTION.fullmatch(text), "a fraction is something else")
+            require(_FRACTION.fullmatch(text), "expected a fraction")
             return Fraction(text)
         case {"@": "array", "dtype": str(dtype), "shape": list(shape), "content": str(content)}:
             return _array(dtype, shape, base64.b64decode(content, validate=True))
-        case {"@": str(name), **named}:
-            return known[name](**{str(each): _decoded(part, known) for each, part in named.items()})
+        case {"@": str(name), **written}:
+            class_ = known[name]
+            parts = {str(part): _decoded(content, known) for part, content in written.items()}
+            return class_.from_written(**parts) if issubclass(class_, Written) else class_(**parts)
     raise TypeError(type(value))
 
 
 def _array(dtype: str, shape: list[object], content: bytes) -> np.ndarray:
-    require(dtype in _DTYPES, "an array has values of another type")
-    require(all(type(size) is int and size >= 0 for size in shape), "an array has no such shape")
+    require(dtype in _DTYPES, "an array has values of an unexpected type")
+    require(all(type(size) is int and size >= 0 for size in shape), "an array has an invalid shape")
     flat = np.frombuffer(content, dtype=np.dtype(dtype))
     if flat.dtype == np.bool_:
-        require(not flat.size or flat.view(np.uint8).max() <= 1, "neither true nor false")
+        require(
+            not flat.size or flat.view(np.uint8).max() <= 1,
+            "an array has values that are neither true nor false",
+        )
     return flat.reshape(tuple(shape))  # type: ignore[arg-type]

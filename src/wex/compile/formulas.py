@@ -1,7 +1,8 @@
-"""From a formula φ(begin, end) to the normal form: marked automata, subformula by subformula.
+"""Formulas to automata: from a formula φ(begin, end) to one automaton over letters and marks.
 
-Words end at `end`, so it needs no track. The automaton with `begin` as its only track is split at
-the states in which the mark of `begin` is read: before it lies the prefix, from it on the window.
+`wex.compile.logic` prepares the formula; this module compiles it, subformula by subformula, to
+automata with a track of marks for each free variable. Words end at `end`, so `end` needs no track:
+in the end, `begin` is the only one. The normal form splits that automaton where the mark is read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from wex.automata.tracks import (
 )
 from wex.compile import logic
 from wex.compile.logic import BEGIN, Logic, Place
-from wex.compile.normal_form import NormalForm, split_form
+from wex.compile.normal_form import MarkedAutomaton
 from wex.errors import LimitError
 
 if TYPE_CHECKING:
@@ -42,16 +43,15 @@ MOST_BACK = (
 BAD, GOOD = "bad", "good"
 
 
-def formula_form(reading: Reading, formula: tree.Expr) -> NormalForm:
-    """Return the normal form of a window given by a formula."""
+def formula_automaton(reading: Reading, formula: tree.Expr) -> MarkedAutomaton:
+    """Return the automaton of a formula over letters, with a mark where `begin` is."""
     compiler = _Compiler(reading)
-    found = compiler.compile(logic.logic_of(formula))
-    whole = joined(found, singly(compiler.letters, BEGIN), lambda a, b: a and b).over((BEGIN,))
+    compiled = compiler.compile(logic.logic_of(formula))
     letters = compiler.letters
-    unmarked, mark = np.arange(letters), np.arange(letters) + letters
-    dfa = whole.dfa
-    return split_form(
-        dfa.table[:, dfa.classes[unmarked]], dfa.table[:, dfa.classes[mark]], dfa.final
+    dfa = joined(compiled, singly(letters, BEGIN), lambda a, b: a and b).over((BEGIN,)).dfa
+    unmarked, marked = np.arange(letters), np.arange(letters) + letters
+    return MarkedAutomaton(
+        dfa.table[:, dfa.classes[unmarked]], dfa.table[:, dfa.classes[marked]], dfa.final
     )
 
 

@@ -1,4 +1,4 @@
-"""The guards of a window or an assumption, and its regular expressions over their letters."""
+"""The guards and letters of a window or an assumption, and its regular expressions over them."""
 
 from __future__ import annotations
 
@@ -28,76 +28,83 @@ def predicates(node: tree.Node) -> list[tree.Expr]:
             return [predicate]
         case tree.Holds() | tree.Call():
             return [tree.held(node)[0]]
-    return [each for child in node.children() for each in predicates(child)]
+    return [predicate for child in node.children() for predicate in predicates(child)]
+
+
+def guards_of(nodes: Iterable[tree.Node], types: Mapping[str, Type]) -> dict[tree.Expr, Guard]:
+    """Return the guard of each predicate below some nodes, in the order of the text."""
+    written = dict.fromkeys(predicate for node in nodes for predicate in predicates(node))
+    return {predicate: guard_of(predicate, types) for predicate in written}
+
+
+def as_written(guards: Mapping[tree.Expr, Guard]) -> dict[Guard, tree.Expr]:
+    """Return for each guard the first predicate that is written for it."""
+    written: dict[Guard, tree.Expr] = {}
+    for predicate, guard in guards.items():
+        written.setdefault(guard, predicate)
+    return written
 
 
 class Reading:
-    """How the regular expressions of one window read its grams: by letters."""
+    """Guards as letters: the alphabet in which expressions and formulas read the grams."""
 
     def __init__(
-        self,
-        nodes: Iterable[tree.Node],
-        types: Mapping[str, Type],
-        lookback: int,
-        *,
-        pad: bool = False,
+        self, guards: Mapping[tree.Expr, Guard], lookback: int, *, pad: bool = False
     ) -> None:
-        written = dict.fromkeys(each for node in nodes for each in predicates(node))
-        self.guards: dict[tree.Expr, Guard] = {each: guard_of(each, types) for each in written}
-        self.letters: Letters = letters_of(self.guards.values(), lookback, pad=pad)
-        self._sets = {each: self.letters.where(guard) for each, guard in self.guards.items()}
+        self.guards = guards
+        self.letters: Letters = letters_of(guards.values(), lookback, pad=pad)
+        self._sets = {predicate: self.letters.where(guard) for predicate, guard in guards.items()}
         everything = self.letters.everything
-        self.workshop = RegexFactory(len(self.letters), [everything, *self._sets.values()])
+        self.factory = RegexFactory(len(self.letters), [everything, *self._sets.values()])
 
     def where(self, predicate: tree.Expr) -> int:
-        """Return the letters of which a predicate is true."""
+        """Return the letters of which a predicate is true, as a set of bits."""
         return self._sets[predicate]
 
     def regex(self, node: tree.Regex) -> Regex:
         """Return a regular expression over letters."""
-        shop = self.workshop
+        factory = self.factory
         match node:
             case tree.Anything():
-                return shop.symbol(self.letters.everything)
+                return factory.symbol(self.letters.everything)
             case tree.Empty():
-                return shop.empty
+                return factory.empty
             case tree.Atom(predicate):
-                return shop.symbol(self._sets[predicate])
+                return factory.symbol(self._sets[predicate])
             case tree.Concat(parts):
-                return shop.concat(map(self.regex, parts))
+                return factory.concat(map(self.regex, parts))
             case tree.Union(parts):
-                return shop.union(map(self.regex, parts))
+                return factory.union(map(self.regex, parts))
             case tree.Intersection(parts):
-                return shop.intersection(map(self.regex, parts))
+                return factory.intersection(map(self.regex, parts))
             case tree.Complement(body):
-                return shop.complement(self.regex(body))
+                return factory.complement(self.regex(body))
             case tree.Repeat(body, low, high):
-                return shop.repeat(self.regex(body), low, high)
+                return factory.repeat(self.regex(body), low, high)
         raise TypeError(node)
 
 
 def deciding_parts(window: tree.Window) -> Sequence[tree.Node]:
-    """Return the parts of a window whose predicates decide about it."""
-    parts: list[tree.Node] = list(window.pairs)
-    return [*parts, *(each for each in (window.where, window.until) if each)]
+    """Return the parts of a window whose predicates decide which windows there are."""
+    return [*window.pairs, *(part for part in (window.where, window.until) if part)]
 
 
 def guarded_fields(meaning: Meaning) -> frozenset[str]:
-    """Return the fields that some predicate reads: there a NULL is not let through."""
+    """Return the fields that predicates read: a NULL there is skipped or an error."""
     parts = [
         *meaning.expanded.assumes,
-        *(part for each in meaning.expanded.windows for part in deciding_parts(each)),
+        *(part for window in meaning.expanded.windows for part in deciding_parts(window)),
     ]
-    guards = [guard_of(each, meaning.fields) for part in parts for each in predicates(part)]
+    guards = guards_of(parts, meaning.fields).values()
     return frozenset(field.name for guard in guards for field in fields(guard))
 
 
 def moments(meaning: Meaning) -> tuple[tuple[str, bool], ...]:
-    """Return the timestamps that a spec writes, and of each whether it has a time zone."""
-    found = {}
+    """Return the timestamp literals of a spec, each with whether it has a time zone."""
+    zoned = {}
     for node in tree.walk(meaning.expanded):
         if isinstance(node, tree.Moment):
             moment = read_moment(node.type.text, node.text)
             if isinstance(moment, datetime):
-                found[str(node)] = moment.tzinfo is not None
-    return tuple(found.items())
+                zoned[str(node)] = moment.tzinfo is not None
+    return tuple(zoned.items())

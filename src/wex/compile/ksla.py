@@ -16,7 +16,7 @@ from wex.automata import nfa as nondeterministic
 from wex.automata.eliminate import expression_of
 from wex.automata.minimise import minimise
 from wex.automata.nfa import NFA
-from wex.compile.guards import Reading
+from wex.compile.guards import Reading, as_written, guards_of
 from wex.compile.to_predicate import predicate_of, regex_of
 from wex.spec import tree
 from wex.theory.evaluate import FLOATING, Event, Numbers, holds
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from wex.automata.dfa import DFA, Word
     from wex.spec.types import Type
-    from wex.theory.terms import Guard
 
 FALSE = tree.Bool(False)
 
@@ -111,14 +110,14 @@ def letter_form(*automata: KSLA) -> LetterForm:
     first = automata[0]
     if any(each.lookback != first.lookback or each.fields != first.fields for each in automata):
         raise ValueError("automata over different fields or lookbacks")
-    written: dict[object, tree.Expr] = {}
-    for automaton in automata:
-        for predicate in automaton.delta.values():
-            if not isinstance(predicate, tree.Bool):
-                written.setdefault(guard_of(predicate, first.fields), predicate)
-    letters = letters_of(
-        [guard_of(each, first.fields) for each in written.values()], first.lookback
-    )
+    guards = {
+        predicate: guard_of(predicate, first.fields)
+        for automaton in automata
+        for predicate in automaton.delta.values()
+        if not isinstance(predicate, tree.Bool)
+    }
+    written = as_written(guards)
+    letters = letters_of(written, first.lookback)
     return LetterForm(first.fields, first.lookback, tuple(written.values()), letters)
 
 
@@ -205,13 +204,11 @@ def difference(first: KSLA, second: KSLA) -> Word | None:
 
 def from_regex(regex: tree.Regex, fields: Mapping[str, Type], lookback: int) -> KSLA:
     """Return the smallest automaton of a regular expression, by derivatives."""
-    reading = Reading([regex], fields, lookback)
-    written: dict[Guard, tree.Expr] = {}
-    for each, guard in reading.guards.items():
-        written.setdefault(guard, each)
+    reading = Reading(guards_of([regex], fields), lookback)
+    written = as_written(reading.guards)
     predicates = tuple(written[guard] for guard in reading.letters.guards)
     form = LetterForm(fields, lookback, predicates, reading.letters)
-    return form.ksla(reading.workshop.automaton(reading.regex(regex)))
+    return form.ksla(reading.factory.automaton(reading.regex(regex)))
 
 
 def to_regex(automaton: KSLA) -> tree.Regex:

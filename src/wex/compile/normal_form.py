@@ -18,7 +18,7 @@ from wex.automata.explore import explore
 from wex.automata.minimise import merge_columns, merge_states, refine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,13 +39,13 @@ class NormalForm:
         """Return the windows of a word of letters as pairs of positions in it, ends ascending.
 
         >>> from wex.automata.regex import RegexFactory
-        >>> shop = RegexFactory(2, [1, 2, 3])
-        >>> a, b = shop.symbol(1), shop.symbol(2)
-        >>> form = normal_form(shop, [(shop.everything, shop.concat([shop.repeat(a, 0, None), b]))])
-        >>> form.windows([0, 0, 1])
+        >>> factory = RegexFactory(2, [1, 2, 3])
+        >>> a, b = factory.symbol(1), factory.symbol(2)
+        >>> match = factory.concat([factory.repeat(a, 0, None), b])
+        >>> pair_automata(factory, [(factory.everything, match)]).normal_form().windows([0, 0, 1])
         [(0, 2), (1, 2), (2, 2)]
         """
-        found: list[tuple[int, int]] = []
+        windows: list[tuple[int, int]] = []
         open_starts: dict[int, int] = {}
         state = 0
         for position, letter in enumerate(word):
@@ -59,62 +59,98 @@ class NormalForm:
                     continue
                 open_starts[start] = after
                 if self.window.final[after]:
-                    found.append((start, position))
-        return found
+                    windows.append((start, position))
+        return windows
 
 
-def normal_form(shop: RegexFactory, pairs: Sequence[tuple[Regex, Regex]]) -> NormalForm:
-    """Return the normal form of pairs (after, match)."""
-    befores = [shop.automaton(after) for after, _ in pairs]
-    classes, own = common_classes(*(dfa.classes.tolist() for dfa in befores))
+@dataclass(frozen=True, eq=False)
+class PairAutomata:
+    """The pairs of a window: an automaton for each `after`, an expression for each `match`.
 
-    def successors(state: tuple[int, ...]) -> list[tuple[int, ...]]:
-        tables = [dfa.table[each] for dfa, each in zip(befores, state, strict=True)]
-        return [tuple(int(row[cls]) for row, cls in zip(tables, key, strict=True)) for key in own]
+    Expressions become automata only when it is known which of them can begin together.
+    """
 
-    states, table = explore([(0,) * len(pairs)], successors)
-    begins = [_beginning(shop, befores, state, pairs) for state in states]
-    window, entry = _window_automaton(shop, [each for each in begins if each is not None])
-    labels = [NONE if each is None else entry[each] for each in begins]
-    labels = [NONE if each != NONE and not window.live[each] else each for each in labels]
-    return _minimal(
-        classes, np.array(table, dtype=np.int32).reshape(len(states), len(own)), labels, window
-    )
+    factory: RegexFactory
+    prefixes: tuple[DFA, ...]
+    matches: tuple[Regex, ...]
+
+    def normal_form(self) -> NormalForm:
+        """Return the normal form: the product of the prefixes, and what begins in each state."""
+        classes, keys = common_classes(*(dfa.classes.tolist() for dfa in self.prefixes))
+
+        def successors(state: tuple[int, ...]) -> list[tuple[int, ...]]:
+            rows = [dfa.table[part] for dfa, part in zip(self.prefixes, state, strict=True)]
+            return [
+                tuple(int(row[cls]) for row, cls in zip(rows, key, strict=True)) for key in keys
+            ]
+
+        states, table = explore([(0,) * len(self.prefixes)], successors)
+        begins = [self._begins(state) for state in states]
+        window, entry = self._window_automaton([regex for regex in begins if regex is not None])
+        labels = [NONE if regex is None else entry[regex] for regex in begins]
+        prefix = np.array(table, dtype=np.int32).reshape(len(states), len(keys))
+        return _minimal(classes, prefix, _live(labels, window), window)
+
+    def _begins(self, state: tuple[int, ...]) -> Regex | None:
+        """Return the windows that begin at a state: any `match` whose `after` accepts there."""
+        accepted = [
+            match
+            for dfa, part, match in zip(self.prefixes, state, self.matches, strict=True)
+            if dfa.final[part]
+        ]
+        return self.factory.union(accepted) if accepted else None
+
+    def _window_automaton(self, begins: Sequence[Regex]) -> tuple[DFA, dict[Regex, int]]:
+        """Return one automaton for all expressions that begin somewhere, and the state of each."""
+        factory = self.factory
+        distinct = list(dict.fromkeys(begins)) or [factory.nothing]
+
+        def successors(regex: Regex) -> list[Regex]:
+            return [factory.derivative(regex, cls) for cls in range(factory.width)]
+
+        states, table = explore(distinct, successors)
+        final = np.array([state.nullable for state in states], dtype=np.bool_)
+        rows = np.array(table, dtype=np.int32).reshape(len(states), factory.width)
+        window, blocks = _merged(np.array(factory.classes, dtype=np.int32), rows, final)
+        return window, {regex: blocks[number] for number, regex in enumerate(distinct)}
 
 
-def _beginning(
-    shop: RegexFactory,
-    befores: Sequence[DFA],
-    state: tuple[int, ...],
-    pairs: Sequence[tuple[Regex, Regex]],
-) -> Regex | None:
-    """Return what a window that begins at a state looks like: any `match` whose `after` accepts."""
-    accepting = [
-        match
-        for dfa, each, (_, match) in zip(befores, state, pairs, strict=True)
-        if dfa.final[each]
-    ]
-    return shop.union(accepting) if accepting else None
+@dataclass(frozen=True, eq=False)
+class MarkedAutomaton:
+    """The formula of a window: an automaton that reads a mark on the letter where a window begins.
+
+    `unmarked[state, letter]` and `marked[state, letter]` are its next states.
+    """
+
+    unmarked: NDArray[np.int32]
+    marked: NDArray[np.int32]
+    final: NDArray[np.bool_]
+
+    def normal_form(self) -> NormalForm:
+        """Return the normal form: the automaton split at the states in which the mark is read."""
+        states, letters = self.unmarked.shape
+        # State p of the prefix begins a window in a state of its own, number states + p.
+        inside = np.concatenate([self.unmarked, self.marked]).astype(np.int32)
+        accepting = np.concatenate([self.final, np.zeros(states, dtype=np.bool_)])
+        classes = np.arange(letters, dtype=np.int32)
+        whole = NormalForm(
+            DFA(classes, self.unmarked, np.ones(states, dtype=np.bool_)),
+            np.arange(states, 2 * states, dtype=np.int32),
+            DFA(classes, inside, accepting),
+        )
+        return restricted(whole, range(letters))
 
 
-def _window_automaton(shop: RegexFactory, begins: Sequence[Regex]) -> tuple[DFA, dict[Regex, int]]:
-    """Return one automaton for all ways to begin, and the state of each."""
-    distinct = list(dict.fromkeys(begins)) or [shop.nothing]
-
-    def successors(regex: Regex) -> list[Regex]:
-        return [shop.derivative(regex, cls) for cls in range(shop.width)]
-
-    states, table = explore(distinct, successors)
-    final = np.array([state.nullable for state in states], dtype=np.bool_)
-    rows = np.array(table, dtype=np.int32).reshape(len(states), shop.width)
-    window, blocks = _merged(np.array(shop.classes, dtype=np.int32), rows, final)
-    return window, {regex: blocks[at] for at, regex in enumerate(distinct)}
+def pair_automata(factory: RegexFactory, pairs: Iterable[tuple[Regex, Regex]]) -> PairAutomata:
+    """Return the automata of pairs (after, match)."""
+    afters, matches = zip(*pairs, strict=True)
+    return PairAutomata(factory, tuple(map(factory.automaton, afters)), matches)
 
 
 def _merged(
     classes: NDArray[np.int32], table: NDArray[np.int32], final: NDArray[np.bool_]
 ) -> tuple[DFA, list[int]]:
-    """Return the automaton with equal states and columns merged, and what became of each state."""
+    """Return the automaton with equal states and columns merged, and the new number of each state."""
     blocks = refine(table, final.tolist())
     merged, members = merge_states(table, blocks)
     narrow, narrow_table = merge_columns(classes, merged)
@@ -133,29 +169,13 @@ def _minimal(
     return NormalForm(DFA(narrow, narrow_table, starts != NONE), starts, window)
 
 
-def split_form(
-    unmarked: NDArray[np.int32], mark: NDArray[np.int32], final: NDArray[np.bool_]
-) -> NormalForm:
-    """Return the normal form of an automaton that reads a mark where the window begins.
-
-    `unmarked[state, letter]` and `mark[state, letter]` are its next states. It is split at the
-    states in which the mark is read: one start for each, the prefixes of which are disjoint.
-    """
-    states, letters = unmarked.shape
-    # State p of the prefix begins a window in a state of its own, number states + p.
-    inside = np.concatenate([unmarked, mark]).astype(np.int32)
-    accepting = np.concatenate([final, np.zeros(states, dtype=np.bool_)])
-    classes = np.arange(letters, dtype=np.int32)
-    whole = NormalForm(
-        DFA(classes, unmarked, np.ones(states, dtype=np.bool_)),
-        np.arange(states, 2 * states, dtype=np.int32),
-        DFA(classes, inside, accepting),
-    )
-    return restricted(whole, range(letters))
+def _live(labels: Sequence[int], window: DFA) -> list[int]:
+    """Return labels of prefix states without starts that can never end."""
+    return [NONE if label != NONE and not window.live[label] else label for label in labels]
 
 
 def restricted(form: NormalForm, letters: Sequence[int]) -> NormalForm:
-    """Return the form over some of its letters, in that order, without what only others reach."""
+    """Return the form over some of its letters, in that order, without unreachable states."""
     before = form.prefix.table[:, form.prefix.classes[list(letters)]]
     inside = form.window.table[:, form.window.classes[list(letters)]]
     reached, table = explore([0], lambda state: before[state].tolist())
@@ -167,10 +187,9 @@ def restricted(form: NormalForm, letters: Sequence[int]) -> NormalForm:
     classes = np.arange(width, dtype=np.int32)
     filled = np.array(rows, dtype=np.int32).reshape(len(states), width)
     window, blocks = _merged(classes, filled, final)
-    entry = {state: blocks[at] for at, state in enumerate(states)}
+    entry = {state: blocks[number] for number, state in enumerate(states)}
     labels = [
         NONE if form.starts[state] == NONE else entry[int(form.starts[state])] for state in reached
     ]
-    labels = [NONE if each != NONE and not window.live[each] else each for each in labels]
     outer = np.array(table, dtype=np.int32).reshape(len(reached), width)
-    return _minimal(classes.tolist(), outer, labels, window)
+    return _minimal(classes.tolist(), outer, _live(labels, window), window)

@@ -1,17 +1,18 @@
 """The plan of a spec: all that an engine needs to run it, as plain data that travels as bytes.
 
-A plan is made where the spec is (that needs the grammar and the solver) and run anywhere: reading
-one loads neither.
+Making a plan needs the grammar and the solver; reading and running one loads neither.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from wex.automata.dfa import DFA
 from wex.compile import codec
+from wex.compile.clauses import Clauses
+from wex.compile.codec import Written
 from wex.compile.measures import Aggregate, Measure
 from wex.framing import Frame
 from wex.spec.types import Type
@@ -29,10 +30,10 @@ FRAME = Frame("plan", b"WEXPLAN", 1, "make the plan anew with this version")
 
 @dataclass(frozen=True)
 class PlannedStream:
-    """What the stream line says: fields in their order, keys, order, what becomes of NULLs.
+    """The declaration of the stream: fields in their order, keys, order, `nulls skip`.
 
-    `guarded` are the fields that predicates read: there a NULL or NaN is not let through.
-    `moments` are the timestamps that the spec writes, and whether they have a zone.
+    `guarded` are the fields that predicates read: events with a NULL or NaN there are skipped or
+    an error. `moments` are the timestamp literals of the spec, each with whether it has a zone.
     """
 
     fields: tuple[tuple[str, Type], ...]
@@ -45,19 +46,21 @@ class PlannedStream:
 
 @dataclass(frozen=True)
 class PlannedLetters:
-    """Letters over guards of the plan, by number: row i says which are true of letter i."""
+    """Letters over guards, which are given by their numbers: `rows[i]` are the truths of letter i."""
 
     guards: tuple[int, ...]
     rows: tuple[tuple[bool, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedWindow:
-    """A window: its automata over letters, and its clauses.
+class PlannedWindow(Written):
+    """A window: its automata over letters, its clauses and its measures.
 
     `starts[p]` is the state of `window` in which a start at state p of `prefix` begins, or -1;
-    `until` is the set of letters that may follow a window; `within_time` is in microseconds.
+    `until` is the set of letters that may follow a window.
     """
+
+    WRITTEN_AS: ClassVar[str] = "PlannedWindow"
 
     name: str
     lookback: int
@@ -67,17 +70,34 @@ class PlannedWindow:
     starts: NDArray[np.int32]
     window: DFA
     until: int | None
-    or_end: bool
-    within_events: int | None
-    within_time: int | None
-    keep: str
+    clauses: Clauses
     measures: tuple[Measure, ...]
     having: Guard | None
 
+    def to_written(self) -> dict[str, object]:
+        """Return the parts by name, the clauses among the others; their flags are left out."""
+        parts = vars(self.clauses) | super().to_written()
+        del parts["clauses"]
+        return parts
+
+    @classmethod
+    def from_written(cls, **parts: Any) -> Self:
+        """Return the window of written parts."""
+        named: dict[str, Any] = {name: parts[name] is not None for name in ("until", "having")}
+        for field in fields(Clauses):
+            if field.name not in named:
+                named[field.name] = parts.pop(field.name)
+        return cls(clauses=Clauses(**named), **parts)
+
 
 @dataclass(frozen=True, eq=False)
-class PlannedPromise:
-    """What is assumed of every stream and checked: see `wex.compile.assumptions.Promise`."""
+class PlannedAssumptions(Written):
+    """The assumptions that are checked: see `wex.compile.assumptions.AssumptionAutomaton`.
+
+    `shown` are their texts.
+    """
+
+    WRITTEN_AS: ClassVar[str] = "PlannedPromise"
 
     shown: tuple[str, ...]
     first: int
@@ -87,17 +107,29 @@ class PlannedPromise:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Written):
     """A spec, ready to run. Each guard is listed once, whichever windows use it."""
+
+    WRITTEN_AS: ClassVar[str] = "Plan"
 
     stream: PlannedStream
     guards: tuple[Guard, ...]
     windows: tuple[PlannedWindow, ...]
-    promise: PlannedPromise | None
+    assumptions: PlannedAssumptions | None
+
+    def to_written(self) -> dict[str, object]:
+        """Return the parts by name."""
+        parts = super().to_written()
+        return parts | {"promise": parts.pop("assumptions")}
+
+    @classmethod
+    def from_written(cls, **parts: Any) -> Self:
+        """Return the plan of written parts."""
+        return cls(assumptions=parts.pop("promise"), **parts)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a short name of the plan: the same for the same plan, on any machine."""
+        """Return a short name of the plan: equal for equal plans, on any machine."""
         return hashlib.sha256(codec.canonical(self)).hexdigest()[:32]
 
     def to_bytes(self) -> bytes:
@@ -107,17 +139,17 @@ class Plan:
     @classmethod
     def from_bytes(cls, content: bytes) -> Plan:
         """Return the plan in some bytes, or raise a StateError."""
-        from wex.compile.plan_check import check_plan  # noqa: PLC0415  (which reads plans, too)
+        from wex.compile.plan_check import check_plan  # noqa: PLC0415  (it imports this module)
 
-        found = codec.from_bytes(content, FRAME, CLASSES)
+        plan = codec.from_bytes(content, FRAME, CLASSES)
         with FRAME.reading():
-            check_plan(found)
-        assert isinstance(found, Plan)
-        return found
+            check_plan(plan)
+        assert isinstance(plan, Plan)
+        return plan
 
 
 CLASSES: tuple[type, ...] = (
-    Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedPromise,
+    Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions,
     DFA, Type, Measure, Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
     terms.Always, terms.Comparison, terms.Truth, terms.IsFirst, terms.Not, terms.And, terms.Or,

@@ -1,7 +1,7 @@
-"""Whether a plan that was read from bytes is one that could have been made from a spec.
+"""Check that a plan which was read from bytes could have been made from a spec.
 
-Engines trust a plan: its tables become indices in compiled code. So whatever a plan says is
-checked once, where it comes in: types, shapes, ranges, and that its parts fit each other.
+Engines trust a plan: its tables become indices in compiled code. So all of it is checked once, when
+it is read: types, shapes, ranges, and that its parts fit each other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import numpy as np
 
 from wex.automata.dfa import DFA
 from wex.compile.measures import PREDICATE_AGGREGATES, Aggregate, Measure
-from wex.compile.plan import Plan, PlannedLetters, PlannedPromise, PlannedStream, PlannedWindow
+from wex.compile.plan import (
+    Plan,
+    PlannedAssumptions,
+    PlannedLetters,
+    PlannedStream,
+    PlannedWindow,
+)
 from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
 from wex.spec.numbers import MAX_LOOKBACK
@@ -43,6 +49,8 @@ from wex.theory.terms import fields as fields_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wex.compile.clauses import Clauses
+
     Scope = Mapping[str, Type]  # the fields that a term may read
 
 MOST_LETTERS = 1 << 16  # kernels have classes of letters in two bytes
@@ -52,8 +60,8 @@ OPERATORS = ("+", "-", "*", "/")
 
 
 def check_plan(plan: object) -> None:
-    """Raise an UnsoundError if something is wrong with a plan."""
-    require(isinstance(plan, Plan), "it holds something else than a plan")
+    """Raise an UnsoundError if a plan is invalid."""
+    require(isinstance(plan, Plan), f"expected a plan, got {type(plan).__name__}")
     assert isinstance(plan, Plan)
     require(isinstance(plan.stream, PlannedStream), "it has no stream")
     fields = _check_stream(plan.stream)
@@ -61,12 +69,12 @@ def check_plan(plan: object) -> None:
         _check_guard(guard, fields, 0)
     require(_tuple(plan.windows, "windows"), "it has no windows")
     for window in plan.windows:
-        require(isinstance(window, PlannedWindow), "a window is something else")
+        require(isinstance(window, PlannedWindow), "expected a window")
         _check_window(window, plan, fields)
     _check_columns(plan)
-    if plan.promise is not None:
-        require(isinstance(plan.promise, PlannedPromise), "its promise is something else")
-        _check_promise(plan.promise, plan)
+    if plan.assumptions is not None:
+        require(isinstance(plan.assumptions, PlannedAssumptions), "expected assumptions")
+        _check_assumptions(plan.assumptions, plan)
 
 
 # --- Plain values
@@ -81,16 +89,16 @@ def _tuple(value: object, what: str) -> tuple[object, ...]:
 def _text(value: object, what: str) -> str:
     require(isinstance(value, str), f"{what} is not a text")
     assert isinstance(value, str)
-    value.encode()  # fails for half of a surrogate pair, which no column can be called
+    value.encode()  # fails for half of a surrogate pair, which no name of a column contains
     return value
 
 
 def _texts(value: object, what: str) -> tuple[str, ...]:
-    return tuple(_text(each, what) for each in _tuple(value, what))
+    return tuple(_text(item, what) for item in _tuple(value, what))
 
 
 def _whole(value: object, what: str, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`; what is true or false is none."""
+    """Return a whole number from `low` to `high`; a bool is not a number."""
     require(type(value) is int and low <= value <= high, f"{what} is out of range")
     assert isinstance(value, int)
     return value
@@ -110,35 +118,39 @@ def _array(value: object, what: str, dtype: type, dimensions: int) -> None:
 
 
 def _check_type(type_: object) -> Type:
-    require(isinstance(type_, Type), "a type is something else")
+    require(isinstance(type_, Type), "expected a type")
     assert isinstance(type_, Type)
     _text(type_.name, "the name of a type")
     values = _texts(type_.values, "the values of an enum")
-    require(bool(values) == (type_.name == "enum"), "a type has values that it cannot have")
+    require(bool(values) == (type_.name == "enum"), "only an enum has values, at least one")
     if type_.item is not None:
-        require(type_.name == "list", "a type has items that it cannot have")
+        require(type_.name == "list", "only a list has items")
         require(_check_type(type_.item).item is None, "lists are nested")
     return type_
 
 
 def _check_stream(stream: PlannedStream) -> Scope:
     fields: dict[str, Type] = {}
-    for each in _tuple(stream.fields, "fields"):
-        pair = _tuple(each, "a field")
+    for entry in _tuple(stream.fields, "fields"):
+        pair = _tuple(entry, "a field")
         require(len(pair) == 2, "a field is not a name and a type")
         name, type_ = _text(pair[0], "a field"), _check_type(pair[1])
-        require(name not in fields, "a field stands there twice")
-        require(type_.name == "enum" or type_ in FIELD_TYPES.values(), "a field has no such type")
+        require(name not in fields, "a field is listed twice")
+        require(
+            type_.name == "enum" or type_ in FIELD_TYPES.values(), "a field has an unknown type"
+        )
         fields[name] = type_
     for names in (stream.partition_by, stream.order_by, stream.guarded):
         named = _texts(names, "a name")
-        require(len(set(named)) == len(named), "a name stands there twice")
+        require(len(set(named)) == len(named), "a name is listed twice")
         for name in named:
-            require(name in fields and fields[name] != OTHER, "a name is no field that can be used")
+            require(
+                name in fields and fields[name] != OTHER, "a name is not that of a usable field"
+            )
     _flag(stream.skip_nulls, "`nulls skip`")
-    for each in _tuple(stream.moments, "the timestamps of the spec"):
-        pair = _tuple(each, "a timestamp of the spec")
-        require(len(pair) == 2, "a timestamp of the spec is something else")
+    for entry in _tuple(stream.moments, "the timestamps of the spec"):
+        pair = _tuple(entry, "a timestamp of the spec")
+        require(len(pair) == 2, "a timestamp of the spec is not a text and a flag")
         _text(pair[0], "a timestamp of the spec")
         _flag(pair[1], "a zone")
     return fields
@@ -156,24 +168,26 @@ def _is_number(type_: Type) -> bool:
 
 
 def _check_term(term: object, scope: Scope, depth: int) -> None:
-    """Check a term that is computed with, or compared: one of numbers, a text or a bool."""
+    """Check a term of a computation or comparison: a number, a text or a bool."""
     require(depth < DEPTH, "terms are nested too deeply")
     match term:
         case Field(name, offset, type_):
             _text(name, "a field")
-            require(scope.get(name) == type_, "a term reads a field that is not there")
-            require(type_ != OTHER and type_.item is None, "a term reads what has no value")
+            require(scope.get(name) == type_, "a term reads an unknown field")
+            require(
+                type_ != OTHER and type_.item is None, "a term reads a field of type other or list"
+            )
             _offset(offset)
         case Constant(value):
             _check_constant(value)
         case Arithmetic(op, left, right):
-            require(op in OPERATORS, "there is no such operator")
+            require(op in OPERATORS, "an operator is unknown")
             for operand in (left, right):
                 _check_number(operand, scope, depth + 1)
         case Negative(value) | Absolute(value):
             _check_number(value, scope, depth + 1)
         case _:
-            require(False, "a term is something else")
+            require(False, "expected a term")
 
 
 def _check_constant(value: object) -> None:
@@ -182,13 +196,13 @@ def _check_constant(value: object) -> None:
     elif isinstance(value, str):
         _text(value, "a constant")
     else:
-        require(isinstance(value, bool | Fraction), "a constant is something else")
+        require(isinstance(value, bool | Fraction), "a constant has an unknown type")
 
 
 def _check_number(term: object, scope: Scope, depth: int) -> None:
     _check_term(term, scope, depth)
     assert isinstance(term, Term)
-    require(term.kind in ("whole", "real"), "arithmetic on what is no number")
+    require(term.kind in ("whole", "real"), "an operand of arithmetic is not a number")
 
 
 def _check_guard(guard: object, scope: Scope, depth: int) -> None:
@@ -205,51 +219,54 @@ def _check_guard(guard: object, scope: Scope, depth: int) -> None:
             for part in parts:
                 _check_guard(part, scope, depth + 1)
         case Truth(field):
-            require(isinstance(field, Field), "a bare predicate is no field")
+            require(isinstance(field, Field), "a bare predicate is not a field")
             _check_term(field, scope, depth + 1)
-            require(field.kind == "bool", "a bare predicate is no bool")
+            require(field.kind == "bool", "a bare predicate is not a bool")
         case Comparison(op, left, right):
-            require(op in COMPARE, "there is no such comparison")
+            require(op in COMPARE, "a comparison is unknown")
             for side in (left, right):
                 _check_term(side, scope, depth + 1)
             kinds = {"number" if k in ("whole", "real") else k for k in (left.kind, right.kind)}
-            require(len(kinds) == 1, "a comparison of values that do not go together")
-            require(kinds == {"number"} or op in ("=", "!="), "an order of what has none")
+            require(len(kinds) == 1, "a comparison has sides of different kinds")
+            require(kinds == {"number"} or op in ("=", "!="), "only numbers are ordered")
         case _:
-            require(False, "a guard is something else")
+            require(False, "expected a guard")
 
 
 # --- Windows
 
 
 def _check_letters(letters: object, plan: Plan, deepest: int) -> PlannedLetters:
-    require(isinstance(letters, PlannedLetters), "letters are something else")
+    require(isinstance(letters, PlannedLetters), "expected letters")
     assert isinstance(letters, PlannedLetters)
     for number in _tuple(letters.guards, "the guards of letters"):
-        at = _whole(number, "the number of a guard", 0, len(plan.guards) - 1)
-        far = max((-offset for offset in offsets(plan.guards[at])), default=0)
-        require(far <= deepest, "a guard looks further back than the lookback")
+        guard = plan.guards[_whole(number, "the number of a guard", 0, len(plan.guards) - 1)]
+        lookback = max((-offset for offset in offsets(guard)), default=0)
+        require(lookback <= deepest, "a guard looks further back than the lookback")
     rows = _tuple(letters.rows, "the rows of letters")
-    require(0 < len(rows) <= MOST_LETTERS, "there are too few or too many letters")
+    require(0 < len(rows) <= MOST_LETTERS, "there are no letters, or too many")
     for row in rows:
         truths = _tuple(row, "a row of letters")
         require(len(truths) == len(letters.guards), "a row of letters is too short or too long")
-        require(all(isinstance(each, bool) for each in truths), "a letter is not made of truths")
-    require(len(set(rows)) == len(rows), "a letter stands there twice")
+        require(all(isinstance(truth, bool) for truth in truths), "a letter is not made of truths")
+    require(len(set(rows)) == len(rows), "a letter is listed twice")
     return letters
 
 
 def _check_dfa(dfa: object, letters: int) -> DFA:
-    require(isinstance(dfa, DFA), "an automaton is something else")
+    require(isinstance(dfa, DFA), "expected an automaton")
     assert isinstance(dfa, DFA)
     _array(dfa.classes, "the classes of an automaton", np.int32, 1)
     _array(dfa.table, "the table of an automaton", np.int32, 2)
     _array(dfa.final, "the final states of an automaton", np.bool_, 1)
     states, classes = dfa.table.shape
     require(len(dfa.classes) == letters, "an automaton reads other letters")
-    require(states > 0 and dfa.final.shape == (states,), "an automaton has no such states")
-    require(_within(dfa.table, 0, states), "an automaton goes where it has no state")
-    require(_within(dfa.classes, 0, classes), "an automaton has no such class")
+    require(
+        states > 0 and dfa.final.shape == (states,),
+        "an automaton has no states, or not as many final flags",
+    )
+    require(_within(dfa.table, 0, states), "an automaton leads to an unknown state")
+    require(_within(dfa.classes, 0, classes), "an automaton has an unknown class")
     return dfa
 
 
@@ -264,13 +281,13 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
     letters = len(_check_letters(window.letters, plan, lookback).rows)
     prefix, inside = _check_dfa(window.prefix, letters), _check_dfa(window.window, letters)
     _array(window.starts, "the beginnings of windows", np.int32, 1)
-    require(window.starts.shape == (prefix.states,), "some prefix states say nothing about starts")
-    require(_within(window.starts, -1, inside.states), "a window begins where there is no state")
+    require(
+        window.starts.shape == (prefix.states,), "there is not one beginning for each prefix state"
+    )
+    require(_within(window.starts, -1, inside.states), "a window begins in an unknown state")
     if window.until is not None:
         _whole(window.until, "`until`", 0, (1 << letters) - 1)
-    require(not _flag(window.or_end, "`or end`") or window.until is not None, "`or end` is alone")
-    _check_within(window, plan.stream)
-    require(window.keep in KEEP, "there is no such `keep`")
+    _check_clauses(window.clauses, plan.stream)
     types: dict[str, Type] = {}
     for measure in _tuple(window.measures, "measures"):
         checked = _check_measure(measure, fields)
@@ -293,33 +310,38 @@ def _asks_first(guard: Guard) -> bool:
     return False
 
 
-def _check_within(window: PlannedWindow, stream: PlannedStream) -> None:
-    require(None in (window.within_events, window.within_time), "`within` stands there twice")
-    if window.within_events is not None:
-        _whole(window.within_events, "`within`", 1, WHOLE[-1])
-    if window.within_time is not None:
-        _whole(window.within_time, "`within`", 0, WHOLE[-1])
+def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
+    require(not _flag(clauses.or_end, "`or end`") or clauses.until, "`or end` needs `until`")
+    require(clauses.keep in KEEP, "`keep` has an unknown value")
+    require(None in (clauses.within_events, clauses.within_time), "there are two `within`")
+    if clauses.within_events is not None:
+        _whole(clauses.within_events, "`within`", 1, WHOLE[-1])
+    if clauses.within_time is not None:
+        _whole(clauses.within_time, "`within`", 0, WHOLE[-1])
         order = [dict(stream.fields)[name] for name in stream.order_by]
-        require(order == [TIMESTAMP], "`within` has no time to measure by")
+        require(order == [TIMESTAMP], "`within` needs an order by one timestamp")
 
 
 # --- Measures
 
 
 def _check_measure(measure: object, fields: Scope) -> Measure:
-    require(isinstance(measure, Measure), "a measure is something else")
+    require(isinstance(measure, Measure), "expected a measure")
     assert isinstance(measure, Measure)
     _text(measure.name, "the name of a measure")
     _check_type(measure.type)
     results: dict[str, Type | None] = {}
-    for at, aggregate in enumerate(_tuple(measure.aggregates, "aggregates")):
-        results[f"#{at}"] = _check_aggregate(aggregate, fields)
+    for number, aggregate in enumerate(_tuple(measure.aggregates, "aggregates")):
+        results[f"#{number}"] = _check_aggregate(aggregate, fields)
     value = measure.value
     if isinstance(value, Field):
-        require(value.name in results, "a measure reads an aggregate that is not there")
+        require(value.name in results, "a measure reads an unknown aggregate")
         known = results[value.name]
         require(known in (None, value.type), "a measure is not of the type of its aggregate")
-        require(value.type == measure.type and type(value.offset) is int, "a measure has no type")
+        require(
+            value.type == measure.type and type(value.offset) is int,
+            "a measure has an unexpected type",
+        )
         require(not value.offset, "a measure looks back")
         _check_type(value.type)
         return measure
@@ -328,25 +350,25 @@ def _check_measure(measure: object, fields: Scope) -> Measure:
     }
     _check_term(value, {name: type_ for name, type_ in scope.items() if type_ is not None}, 0)
     plain = isinstance(value, Constant) and measure.type in (BOOL, STRING)
-    require(plain or _is_number(measure.type), "arithmetic gives what is no number")
+    require(plain or _is_number(measure.type), "the result of arithmetic is not a number")
     require(not any(offsets(Comparison("=", value, value))), "a measure looks back")
     require(kind_of(measure.type) == value.kind, "a measure is not of the type of its value")
     return measure
 
 
 def _own_type(name: str, term: Term) -> Type | None:
-    """Return the type that a term says an aggregate has, which is not known in this process."""
-    return next((each.type for each in fields_of(term) if each.name == name), None)
+    """Return the type that a term gives to an aggregate that this process does not know."""
+    return next((field.type for field in fields_of(term) if field.name == name), None)
 
 
 def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
-    """Return the type of an aggregate; None if it is one of the user's own, not known here."""
-    require(isinstance(aggregate, Aggregate), "an aggregate is something else")
+    """Return the type of an aggregate; None for a user-defined one that this process lacks."""
+    require(isinstance(aggregate, Aggregate), "expected an aggregate")
     assert isinstance(aggregate, Aggregate)
     name = _text(aggregate.name, "the name of an aggregate")
     arguments = _tuple(aggregate.arguments, "the arguments of an aggregate")
-    types = [_check_type(each) for each in _tuple(aggregate.types, "the types of arguments")]
-    require(len(arguments) == len(types), "arguments and their types do not fit")
+    types = [_check_type(type_) for type_ in _tuple(aggregate.types, "the types of arguments")]
+    require(len(arguments) == len(types), "there is not one type for each argument")
     require(len(arguments) <= MOST_ARGUMENTS, "an aggregate has too many arguments")
     for argument, type_ in zip(arguments, types, strict=True):
         if name in PREDICATE_AGGREGATES:
@@ -368,50 +390,51 @@ def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
 
 
 def _check_argument(argument: object, type_: Type, fields: Scope) -> None:
-    require(type_.item is None and type_ != PREDICATE, "an argument has no such type")
+    require(type_.item is None and type_ != PREDICATE, "an argument has an unexpected type")
     if isinstance(argument, Field):
         known = fields.get(_text(argument.name, "a field"))
-        require(known == argument.type == type_, "an aggregate reads a field that is not there")
+        require(known == argument.type == type_, "an aggregate reads an unknown field")
         _offset(argument.offset)
         return
-    require(_is_number(type_) or type_ in (BOOL, STRING), "an argument has no such type")
+    require(_is_number(type_) or type_ in (BOOL, STRING), "an argument has an unexpected type")
     _check_term(argument, fields, 0)
     assert isinstance(argument, Term)
-    require(kind_of(type_) == argument.kind, "an argument is not of the type that is said")
+    require(kind_of(type_) == argument.kind, "an argument is not of its declared type")
 
 
 def _check_columns(plan: Plan) -> None:
-    """Check that results have a column for everything, and everything in it one type."""
+    """Check that the columns of the result have distinct names and one type each."""
     taken = {*RESULT_COLUMNS, *plan.stream.partition_by}
     types: dict[str, Type] = {}
     names = {window.name for window in plan.windows}
     require(len(names) == len(plan.windows), "two windows have one name")
     for window in plan.windows:
         for measure in window.measures:
-            require(measure.name not in taken, "a measure is called as another column")
+            require(measure.name not in taken, "a measure has the name of another column")
             same = types.setdefault(measure.name, measure.type) == measure.type
             require(same, "two measures of one name have different types")
 
 
-# --- The promise
+# --- Assumptions
 
 
-def _check_promise(promise: PlannedPromise, plan: Plan) -> None:
-    _texts(promise.shown, "an assumption")
-    phases = _tuple(promise.phases, "the phases of the promise")
-    require(0 < len(phases) <= MAX_LOOKBACK + 1, "the promise has no phases, or too many")
-    sizes = {len(_check_letters(each, plan, at).rows) for at, each in enumerate(phases)}
-    _whole(promise.first, "the first position of the promise", 0, len(phases) - 1)
-    table = _tuple(promise.table, "the table of the promise")
-    require(table, "the promise has no states")
-    for row in table:
-        require(
-            len(_tuple(row, "a row of the promise")) in sizes, "the promise reads other letters"
-        )
-        for state in _tuple(row, "a row of the promise"):
-            _whole(state, "a state of the promise", 0, len(table) - 1)
-    require(max(map(len, promise.table)) == max(sizes), "the promise lacks letters")
-    live = _tuple(promise.live, "the live states of the promise")
-    require(len(live) == len(table), "the promise has no such states")
-    for each in live:
-        _flag(each, "a live state")
+def _check_assumptions(assumptions: PlannedAssumptions, plan: Plan) -> None:
+    _texts(assumptions.shown, "an assumption")
+    phases = _tuple(assumptions.phases, "the phases of assumptions")
+    require(0 < len(phases) <= MAX_LOOKBACK + 1, "assumptions have no phases, or too many")
+    sizes = {
+        len(_check_letters(letters, plan, position).rows) for position, letters in enumerate(phases)
+    }
+    _whole(assumptions.first, "the first position of assumptions", 0, len(phases) - 1)
+    table = _tuple(assumptions.table, "the table of assumptions")
+    require(table, "assumptions have no states")
+    for entry in table:
+        row = _tuple(entry, "a row of assumptions")
+        require(len(row) in sizes, "assumptions read other letters")
+        for state in row:
+            _whole(state, "a state of assumptions", 0, len(table) - 1)
+    require(max(map(len, assumptions.table)) == max(sizes), "assumptions lack letters")
+    live = _tuple(assumptions.live, "the live states of assumptions")
+    require(len(live) == len(table), "there is not one live flag for each state of assumptions")
+    for flag in live:
+        _flag(flag, "a live state")

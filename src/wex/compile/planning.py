@@ -1,45 +1,49 @@
-"""From a spec to its plan, stage by stage: meaning → compiled windows and promise → plan."""
+"""The stage plan: compiled windows and assumptions as data that an engine runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from wex.compile.assumptions import assumption_automaton
-from wex.compile.clauses import clauses_of
 from wex.compile.guards import guarded_fields, moments
 from wex.compile.measures import measure_of
-from wex.compile.plan import Plan, PlannedLetters, PlannedPromise, PlannedStream, PlannedWindow
-from wex.compile.window import compile_window
+from wex.compile.plan import (
+    Plan,
+    PlannedAssumptions,
+    PlannedLetters,
+    PlannedStream,
+    PlannedWindow,
+)
 from wex.errors import WexError
-from wex.spec import meaning as meaning_of
 from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wex.compile.assumptions import AssumptionAutomaton
-    from wex.spec import Meaning, tree
+    from wex.compile.window import CompiledWindow, PerWindow
+    from wex.spec import Meaning
+    from wex.spec.types import Type
     from wex.theory.letters import Letters
     from wex.theory.terms import Guard
 
 
-def plan_of(spec: tree.Spec) -> Plan:
-    """Return the plan of a spec.
-
-    >>> import wex
-    >>> plan = plan_of(wex.parse("stream s (x real) window rise match [x > x[-1]]+"))
-    >>> Plan.from_bytes(plan.to_bytes()).fingerprint == plan.fingerprint
-    True
-    """
-    meaning = meaning_of(spec)
-    if not meaning.expanded.windows:
+def planned(compiled: PerWindow[CompiledWindow]) -> Plan:
+    """Return the plan of a spec whose windows are compiled."""
+    meaning = compiled.meaning
+    if not compiled.values:
         hint = "add one, such as `window w match any`"
         raise WexError("no-windows", "the spec has no window to look for", hint)
     guards: dict[Guard, int] = {}
-    windows = tuple(_window(meaning, at, guards) for at in range(len(meaning.expanded.windows)))
-    promise = assumption_automaton(meaning)
+    windows = tuple(
+        _window(window, meaning.measures[number], guards)
+        for number, window in enumerate(compiled.values)
+    )
+    assumptions = assumption_automaton(meaning)
     return Plan(
         _stream(meaning),
         windows=windows,
-        promise=None if promise is None else _promise(promise, guards),
+        assumptions=None if assumptions is None else _assumptions(assumptions, guards),
         guards=tuple(guards),
     )
 
@@ -61,10 +65,10 @@ def _letters(letters: Letters, guards: dict[Guard, int]) -> PlannedLetters:
     return PlannedLetters(numbers, letters.rows)
 
 
-def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindow:
-    window = meaning.expanded.windows[at]
-    compiled = compile_window(meaning, at)
-    clauses = clauses_of(window)
+def _window(
+    compiled: CompiledWindow, measures: Mapping[str, Type], guards: dict[Guard, int]
+) -> PlannedWindow:
+    window = compiled.window
     return PlannedWindow(
         name=window.name.text,
         lookback=compiled.lookback,
@@ -74,20 +78,19 @@ def _window(meaning: Meaning, at: int, guards: dict[Guard, int]) -> PlannedWindo
         starts=compiled.form.starts,
         window=compiled.form.window,
         until=compiled.until,
-        or_end=clauses.or_end,
-        within_events=clauses.within_events,
-        within_time=clauses.within_time,
-        keep=clauses.keep,
-        measures=tuple(measure_of(each, meaning.fields) for each in window.measures),
-        having=guard_of(window.having, meaning.measures[at]) if window.having else None,
+        clauses=compiled.clauses,
+        measures=tuple(
+            measure_of(measure, compiled.source.meaning.fields) for measure in window.measures
+        ),
+        having=guard_of(window.having, measures) if window.having else None,
     )
 
 
-def _promise(promise: AssumptionAutomaton, guards: dict[Guard, int]) -> PlannedPromise:
-    return PlannedPromise(
-        tuple(map(str, promise.assumes)),
-        promise.first,
-        tuple(_letters(phase, guards) for phase in promise.phases),
-        promise.table,
-        promise.live,
+def _assumptions(automaton: AssumptionAutomaton, guards: dict[Guard, int]) -> PlannedAssumptions:
+    return PlannedAssumptions(
+        tuple(map(str, automaton.assumes)),
+        automaton.first,
+        tuple(_letters(phase, guards) for phase in automaton.phases),
+        automaton.table,
+        automaton.live,
     )

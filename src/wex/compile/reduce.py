@@ -1,15 +1,16 @@
-"""A smaller form of the same window: no letters that no data has, no guards that nobody needs.
+"""The smaller form of a window: the same windows with fewer letters, guards and states.
 
-Letters that the order of the stream rules out go; states that only they reach or tell apart go
-with them; and a guard that the others determine is not evaluated. No window changes.
+Letters that the order of the stream rules out are removed, and with them the states that only they
+reach or distinguish. A guard that the other guards determine is removed, too: it is not evaluated.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex import limits
-from wex.compile.normal_form import NormalForm, restricted
+from wex.compile.normal_form import restricted
 from wex.compile.stream_order import sorting
 from wex.theory import terms
 from wex.theory.letters import Letters, TooManyRowsError, combinations
@@ -18,22 +19,15 @@ from wex.theory.terms import Absolute, Always, Arithmetic, Comparison, Guard, Ne
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wex.spec import Meaning
+    from wex.compile.window import CompiledWindow
 
 Row = tuple[bool, ...]
 
 
-def smaller(
-    meaning: Meaning,
-    letters: Letters,
-    form: NormalForm,
-    until: int | None,
-    lookback: int,
-    *,
-    pad: bool,
-) -> tuple[Letters, NormalForm, int | None]:
-    """Return letters, normal form and the letters that `until` lets follow, all smaller or equal."""
-    kept = _possible(meaning, letters, lookback, pad=pad)
+def smaller(compiled: CompiledWindow) -> CompiledWindow:
+    """Return a window with as few letters, guards and states as can be told."""
+    letters, form, until = compiled.letters, compiled.form, compiled.until
+    kept = _possible(compiled)
     behaviour = {
         letter: (
             int(form.prefix.classes[letter]),
@@ -44,34 +38,35 @@ def smaller(
     }
     chosen = _needed(letters, kept, behaviour)
     if len(kept) == len(letters) and len(chosen) == len(letters.guards):
-        return letters, form, until
+        return compiled
     rows: dict[Row, int] = {}
     for letter in kept:
-        rows.setdefault(tuple(letters.rows[letter][at] for at in chosen), letter)
+        rows.setdefault(tuple(letters.rows[letter][guard] for guard in chosen), letter)
     ordered = sorted(rows)
     members = [rows[row] for row in ordered]
-    found = Letters(tuple(letters.guards[at] for at in chosen), tuple(ordered))
+    fewer = Letters(tuple(letters.guards[guard] for guard in chosen), tuple(ordered))
     follows = None
     if until is not None:
-        follows = sum(1 << at for at, letter in enumerate(members) if until >> letter & 1)
-    return found, restricted(form, members), follows
+        follows = sum(1 << new for new, letter in enumerate(members) if until >> letter & 1)
+    return replace(compiled, letters=fewer, form=restricted(form, members), until=follows)
 
 
-def _possible(meaning: Meaning, letters: Letters, lookback: int, *, pad: bool) -> list[int]:
-    """Return the letters that an event can have in its stream, which is sorted."""
+def _possible(compiled: CompiledWindow) -> list[int]:
+    """Return the letters that events of a sorted stream can have."""
+    letters, lookback = compiled.letters, compiled.lookback
     relevant = {field.name for guard in letters.guards for field in terms.fields(guard)}
-    order = sorting(meaning, relevant).guard
+    order = sorting(compiled.source.meaning, relevant).guard
     if isinstance(order, Always) or not lookback:
         return list(range(len(letters)))
     most = 2 * limits.current().letters
     rows: set[Row] = set()
     try:
-        for missing in range(lookback + 1 if pad else 1):
-            found = combinations(
+        for missing in range(lookback + 1 if compiled.window.pad else 1):
+            possible = combinations(
                 (*letters.guards, order), lookback, missing=missing, floating=True, most=most
             )
-            # The first event of a stream has none before it that it could be compared with.
-            rows.update(row[:-1] for row in found if row[-1] or missing == lookback)
+            # The first event of a stream has no event before it, so the order says nothing of it.
+            rows.update(row[:-1] for row in possible if row[-1] or missing == lookback)
     except TooManyRowsError:
         return list(range(len(letters)))
     return [letter for letter, row in enumerate(letters.rows) if row in rows]
@@ -80,18 +75,22 @@ def _possible(meaning: Meaning, letters: Letters, lookback: int, *, pad: bool) -
 def _needed(
     letters: Letters, kept: Sequence[int], behaviour: dict[int, tuple[int, int, int]]
 ) -> list[int]:
-    """Return guards that tell apart what has to be; a fault that one may raise is not lost."""
+    """Return guards that suffice to distinguish letters that behave differently.
+
+    A guard whose arithmetic can fail stays, unless another guard computes the same: a failure is
+    an error whether or not the guard decides anything.
+    """
     chosen = list(range(len(letters.guards)))
     rows = {
-        letter: sum(true << at for at, true in enumerate(letters.rows[letter])) for letter in kept
+        letter: sum(true << bit for bit, true in enumerate(letters.rows[letter])) for letter in kept
     }
-    for at in reversed(range(len(letters.guards))):
-        others = [each for each in chosen if each != at]
-        faults = {term for each in others for term in _computed(letters.guards[each])}
-        if not faults.issuperset(_computed(letters.guards[at])):
+    for guard in reversed(range(len(letters.guards))):
+        others = [other for other in chosen if other != guard]
+        computed = {term for other in others for term in _computed(letters.guards[other])}
+        if not computed.issuperset(_computed(letters.guards[guard])):
             continue
         seen: dict[int, tuple[int, int, int]] = {}
-        without = {letter: row & ~(1 << at) for letter, row in rows.items()}
+        without = {letter: row & ~(1 << guard) for letter, row in rows.items()}
         if all(
             seen.setdefault(row, behaviour[letter]) == behaviour[letter]
             for letter, row in without.items()
@@ -101,7 +100,7 @@ def _needed(
 
 
 def _computed(guard: Guard) -> Iterator[Term]:
-    """Yield what is computed to decide a guard: each may have no result, which is an error."""
+    """Yield the terms whose arithmetic can fail when a guard is evaluated."""
     for atom in terms.atoms(guard):
         if isinstance(atom, Comparison):
             for side in (atom.left, atom.right):

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from wex.compile.to_predicate import fresh_names, with_lookback
 from wex.compile.window import ANYWHERE
-from wex.spec import as_spec, tree
 from wex.spec import meaning as meaning_of
+from wex.spec import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from wex.spec import SpecLike
 
 Op = Literal["=", "<", "<="]
 TRUE, FALSE = tree.Bool(True), tree.Bool(False)
@@ -38,16 +36,8 @@ class Boundary:
         return replace(self, offset=self.offset + offset)
 
 
-def to_formula(spec: SpecLike) -> tree.Spec:
-    """Return a spec with the same windows, all given by formulas.
-
-    >>> import wex
-    >>> spec = wex.parse("stream s (ok bool) window w match ok any* [not ok]")
-    >>> print(wex.to_formula(spec).windows[0])
-    window w
-      where ok(begin) and [not ok](end) and begin < end
-    """
-    spec = as_spec(spec)
+def with_formulas(spec: tree.Spec) -> tree.Spec:
+    """Return a spec whose windows are all given by formulas."""
     meaning = meaning_of(spec)
     windows = tuple(
         window if window.where is not None else _translated(spec, window) for window in spec.windows

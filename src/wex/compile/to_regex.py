@@ -1,4 +1,4 @@
-"""From a formula to pairs of regular expressions: read off the normal form."""
+"""Formulas to regular expressions: the pairs of a window, read off its normal form."""
 
 from __future__ import annotations
 
@@ -10,45 +10,37 @@ import numpy as np
 from wex.automata.dfa import DFA
 from wex.automata.eliminate import short_expression
 from wex.automata.minimise import minimise
-from wex.compile.guards import deciding_parts, predicates
+from wex.compile.guards import as_written, deciding_parts, guards_of
 from wex.compile.normal_form import NONE
 from wex.compile.to_predicate import named_again, regex_of, renamed, with_lookback
-from wex.compile.window import ANYWHERE, compile_window
-from wex.spec import as_spec, tree
-from wex.spec import meaning as meaning_of
-from wex.theory.translate import guard_of
+from wex.compile.window import ANYWHERE
+from wex.spec import tree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wex.compile.window import CompiledWindow
-    from wex.spec import Meaning, SpecLike
+    from wex.spec import Meaning
 
 NOTHING = tree.Pair(None, tree.Atom(tree.Bool(False)))
 
 
-def to_regex(spec: SpecLike) -> tree.Spec:
-    """Return a spec with the same windows, all given by regular expressions.
+def with_regexes(
+    spec: tree.Spec, meaning: Meaning, compiled: Callable[[int], CompiledWindow]
+) -> tree.Spec:
+    """Return a spec whose windows are all given by regular expressions.
 
-    >>> import wex
-    >>> spec = wex.parse("stream s (ok bool) window w where begin + 1 = end and ok(begin)")
-    >>> print(wex.to_regex(spec).windows[0])
-    window w
-      match ok any
+    `compiled` gives the normal form of a window by its number; it is asked for formulas only.
     """
-    spec = as_spec(spec)
-    meaning = meaning_of(spec)
     windows = tuple(
-        window if window.where is None else _translated(meaning, at, window)
-        for at, window in enumerate(spec.windows)
+        window if window.where is None else _translated(meaning, compiled(number), window)
+        for number, window in enumerate(spec.windows)
     )
     return with_lookback(replace(spec, windows=windows, source=None), meaning)
 
 
-def _translated(meaning: Meaning, at: int, window: tree.Window) -> tree.Window:
-    compiled = compile_window(meaning, at, as_written=True)
-    written: dict[object, tree.Expr] = {}
-    for part in deciding_parts(compiled.window):
-        for each in predicates(part):
-            written.setdefault(guard_of(each, meaning.fields), each)
+def _translated(meaning: Meaning, compiled: CompiledWindow, window: tree.Window) -> tree.Window:
+    written = as_written(guards_of(deciding_parts(compiled.window), meaning.fields))
     names = named_again(meaning)
     shown = [renamed(written[guard], names) for guard in compiled.letters.guards]
     pairs = tuple(_pairs(compiled, shown))
@@ -58,14 +50,14 @@ def _translated(meaning: Meaning, at: int, window: tree.Window) -> tree.Window:
 def _pairs(compiled: CompiledWindow, shown: list[tree.Expr]) -> list[tree.Pair]:
     """Return one pair for each window state in which starts begin."""
     form, letters = compiled.form, compiled.letters
-    found = []
-    for entry in sorted({int(each) for each in form.starts} - {NONE}):
+    pairs = []
+    for entry in sorted(set(form.starts.tolist()) - {NONE}):
         before = DFA(form.prefix.classes, form.prefix.table, form.starts == entry)
         after = regex_of(short_expression(minimise(before)), letters, shown)
         inside = minimise(_from(form.window, entry))
         match = regex_of(short_expression(inside), letters, shown)
-        found.append(tree.Pair(None if after == ANYWHERE else after, match))
-    return found
+        pairs.append(tree.Pair(None if after == ANYWHERE else after, match))
+    return pairs
 
 
 def _from(dfa: DFA, state: int) -> DFA:

@@ -1,70 +1,132 @@
-"""The stages from a spec to automata, one visible list.
+"""One window on its way from its meaning to its normal form: the values after each stage.
 
-meaning → guards → letters → regular expressions, or a formula, over letters → normal form →
-smaller form
+The functions here are the stages guards, letters, automata and normal form of `wex.stages`, which
+lists all of them in their order; `wex.compile.reduce` is the one that follows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from wex.compile.formulas import formula_form
-from wex.compile.guards import Reading, deciding_parts
-from wex.compile.normal_form import NormalForm, normal_form
-from wex.compile.reduce import smaller
+from wex.compile.clauses import Clauses, clauses_of
+from wex.compile.formulas import formula_automaton
+from wex.compile.guards import Reading, deciding_parts, guards_of
+from wex.compile.normal_form import pair_automata
 from wex.spec import tree
 
 if TYPE_CHECKING:
+    from wex.compile.normal_form import MarkedAutomaton, NormalForm, PairAutomata
     from wex.spec import Meaning
     from wex.theory.letters import Letters
+    from wex.theory.terms import Guard
 
-ANYWHERE = tree.Repeat(tree.Anything(), 0, None)  # what a missing `after` means
-
-
-@dataclass(frozen=True)
-class CompiledWindow:
-    """A window over letters; `until` is the set of letters that may follow it."""
-
-    window: tree.Window
-    lookback: int
-    letters: Letters
-    form: NormalForm
-    until: int | None
-
-
-def compile_window(meaning: Meaning, at: int, *, as_written: bool = False) -> CompiledWindow:
-    """Return the window number `at` of a spec, compiled; `as_written`: not made smaller."""
-    window, lookback = meaning.expanded.windows[at], meaning.lookbacks[at]
-    return _compiled(_Request(meaning.expanded.stream, window, lookback, as_written, meaning))
+ANYWHERE = tree.Repeat(tree.Anything(), 0, None)  # the meaning of a missing `after`
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class _Request:
-    """All that a compiled window depends on; the meaning has it, and adds nothing."""
+class WindowMeaning:
+    """The meaning of one window, and a key for caches: the rest of the spec changes nothing."""
 
     stream: tree.Stream
     window: tree.Window
     lookback: int
-    as_written: bool
     meaning: Meaning = field(compare=False)
 
 
-@lru_cache(maxsize=32)  # a spec is compiled to be analysed, and again to be run
-def _compiled(request: _Request) -> CompiledWindow:
-    meaning, window, lookback = request.meaning, request.window, request.lookback
-    reading = Reading(deciding_parts(window), meaning.fields, lookback, pad=window.pad)
-    until = reading.where(window.until.predicate) if window.until else None
-    letters = reading.letters
+@dataclass(frozen=True, eq=False)
+class PerWindow(Generic[Value]):
+    """The meaning of a spec, and a value for each of its windows."""
+
+    meaning: Meaning
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WindowGuards:
+    """A window and the guard of each predicate that decides about it."""
+
+    source: WindowMeaning
+    guards: dict[tree.Expr, Guard]
+
+
+@dataclass(frozen=True, eq=False)
+class WindowLetters:
+    """A window and its letters, with the expressions that can be built from them."""
+
+    source: WindowMeaning
+    reading: Reading
+
+
+@dataclass(frozen=True, eq=False)
+class WindowAutomata:
+    """A window and the automata over letters of its pairs or of its formula."""
+
+    source: WindowMeaning
+    reading: Reading
+    automata: PairAutomata | MarkedAutomaton
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledWindow:
+    """A window in normal form; `until` is the set of letters that may follow it."""
+
+    source: WindowMeaning
+    clauses: Clauses
+    letters: Letters
+    form: NormalForm
+    until: int | None
+
+    @property
+    def window(self) -> tree.Window:
+        """The window, expanded."""
+        return self.source.window
+
+    @property
+    def lookback(self) -> int:
+        """The lookback k of the window."""
+        return self.source.lookback
+
+
+def windows_of(meaning: Meaning) -> PerWindow[WindowMeaning]:
+    """Return the windows of a spec, each with its meaning."""
+    spec = meaning.expanded
+    return PerWindow(
+        meaning,
+        tuple(
+            WindowMeaning(spec.stream, window, lookback, meaning)
+            for window, lookback in zip(spec.windows, meaning.lookbacks, strict=True)
+        ),
+    )
+
+
+def window_guards(source: WindowMeaning) -> WindowGuards:
+    """Return the guards of the predicates that decide about a window."""
+    return WindowGuards(source, guards_of(deciding_parts(source.window), source.meaning.fields))
+
+
+def window_letters(guarded: WindowGuards) -> WindowLetters:
+    """Return the combinations of truth values that the guards of a window can have together."""
+    source = guarded.source
+    reading = Reading(guarded.guards, source.lookback, pad=source.window.pad)
+    return WindowLetters(source, reading)
+
+
+def window_automata(lettered: WindowLetters) -> WindowAutomata:
+    """Return the automata over letters of the pairs of a window, or of its formula."""
+    window, reading = lettered.source.window, lettered.reading
     if window.where is not None:
-        form = formula_form(reading, window.where)
-    else:
-        pairs = [
-            (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match))
-            for pair in window.pairs
-        ]
-        form = normal_form(reading.workshop, pairs)
-    if not request.as_written:
-        letters, form, until = smaller(meaning, letters, form, until, lookback, pad=window.pad)
-    return CompiledWindow(window, lookback, letters, form, until)
+        return WindowAutomata(lettered.source, reading, formula_automaton(reading, window.where))
+    pairs = (
+        (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match)) for pair in window.pairs
+    )
+    return WindowAutomata(lettered.source, reading, pair_automata(reading.factory, pairs))
+
+
+def window_form(built: WindowAutomata) -> CompiledWindow:
+    """Return the normal form of a window, over its letters as written."""
+    window, reading = built.source.window, built.reading
+    until = reading.where(window.until.predicate) if window.until else None
+    form = built.automata.normal_form()
+    return CompiledWindow(built.source, clauses_of(window), reading.letters, form, until)

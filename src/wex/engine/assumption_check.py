@@ -24,7 +24,7 @@ class Promised:
     """The promise of a plan: letters by phase, one automaton."""
 
     def __init__(self, plan: Plan) -> None:
-        promise = plan.promise
+        promise = plan.assumptions
         assert promise is not None
         self._promise = promise
         readers = [(phase, at, False) for at, phase in enumerate(promise.phases)]

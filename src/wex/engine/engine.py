@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.compile.planning import plan_of
 from wex.engine.assumption_check import Promised
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
@@ -35,6 +34,7 @@ from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.state.state import COUNT, KEY, State
 from wex.engine.window_run import Found, Running, Window
 from wex.spec.types import REAL
+from wex.stages import plan_of
 from wex.theory.terms import offsets
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Engine:
         self.windows = [Window(each, most_configs) for each in plan.windows]
         readers = [(each.planned.letters, each.first, each.planned.pad) for each in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
-        self.promised = Promised(plan) if plan.promise else None
+        self.promised = Promised(plan) if plan.assumptions else None
         looks = [-offset for guard in plan.guards for offset in offsets(guard)]
         looks += [measure.lookback() for each in plan.windows for measure in each.measures]
         self.tail = max([1, *looks])  # events of a stream that are kept to look back at

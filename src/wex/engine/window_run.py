@@ -57,7 +57,7 @@ class Window:
         self.machine = machine_of(planned, most_configs)
         self.measuring = Measuring(planned)
         # `keep` decides in the machine, or after `having` has been asked.
-        self.keeps_late = planned.having is not None and planned.keep != "all"
+        self.keeps_late = planned.clauses.keeps_late
 
 
 class Running:
@@ -98,9 +98,9 @@ class Running:
 
     def _clock(self) -> Ints:
         """Return by row what `within` measures; nothing, if there is no `within`."""
-        if self.window.planned.within_events is not None:
+        if self.window.planned.clauses.within_events is not None:
             return self.batch.positions
-        if self.window.planned.within_time is not None:
+        if self.window.planned.clauses.within_time is not None:
             found: Ints = self.batch.array(self.engine.stream.order_by[0])  # type: ignore[assignment]
             return found
         return np.empty(0, dtype=np.int64)
@@ -197,9 +197,9 @@ class Running:
         """Return which of the windows that satisfy `having` the clause `keep` lets through."""
         chosen = np.flatnonzero(keep)
         result = np.zeros_like(keep)
-        if self.window.planned.keep == "shortest":
+        if self.window.planned.clauses.keep == "shortest":
             _, first = np.unique(start[chosen], return_index=True)
-        elif self.window.planned.keep == "longest":
+        elif self.window.planned.clauses.keep == "longest":
             same = (np.diff(ends[chosen]) == 0) & (np.diff(streams[chosen]) == 0)
             first = np.flatnonzero(np.concatenate([[True], ~same])[: len(chosen)])
         else:
@@ -208,7 +208,7 @@ class Running:
             )
             first = np.flatnonzero(kept)
         result[chosen[first]] = True
-        if self.window.planned.keep == "shortest":
+        if self.window.planned.clauses.keep == "shortest":
             self.spent = start[result]
         return result
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from wex.compile import clauses as compiled
     from wex.compile.plan import PlannedWindow
 
 MOST_CONFIGS = 256
@@ -104,7 +105,7 @@ class Machine:
 def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
     """Return the machine of a window."""
     joint = MachineTables(window)
-    clauses = _clauses(window)
+    clauses = kernel_clauses(window.clauses)
     # An emission that may find all its starts too old is not decided by config and letter.
     decided = not (clauses.cuts and clauses.limit >= 0)
     if decided and not joint.chains:
@@ -113,8 +114,7 @@ def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machi
             crawled = ConfigAutomaton(joint, clauses, most_configs)
         if crawled.complete:
             # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
-            late = window.having is not None and window.keep in ("shortest", "disjoint")
-            registers = None if late else crawled.registers()
+            registers = None if window.clauses.drops_starts_late else crawled.registers()
             if registers is not None:
                 return Machine("registers", clauses, registers, 0, joint.uses_letters)
             return Machine("configs", clauses, crawled.configs(), 0, joint.uses_letters)
@@ -143,21 +143,14 @@ def _sliding(automata: Automata, clauses: Clauses) -> Sliding | None:
     )
 
 
-def _clauses(window: PlannedWindow) -> Clauses:
-    # `having` comes before `keep`: then the kernel gives all windows, and `keep` acts on the rest.
-    keep = "all" if window.having is not None else window.keep
-    limit = -1
-    if window.within_events is not None:
-        limit = window.within_events - 1
-    elif window.within_time is not None:
-        limit = window.within_time
+def kernel_clauses(clauses: compiled.Clauses) -> Clauses:
+    """Return the clauses of a window as the tuple that kernels read."""
     return Clauses(
-        until=window.until is not None,
-        or_end=window.or_end,
-        oldest=keep in ("longest", "disjoint"),
-        cuts=keep == "disjoint",
-        spent=keep == "shortest",
-        # Of two starts in one state the older one always wins, unless it can grow too old.
-        single=keep in ("longest", "disjoint") and limit < 0,
-        limit=min(limit, 2**63 - 1),
+        until=clauses.until,
+        or_end=clauses.or_end,
+        oldest=clauses.oldest_wins,
+        cuts=clauses.cuts,
+        spent=clauses.ends_after_first,
+        single=clauses.single,
+        limit=-1 if clauses.limit is None else min(clauses.limit, 2**63 - 1),
     )

@@ -128,7 +128,7 @@ def _stands_for(given: pa.DataType, type_: Type) -> bool:
 
 
 def _check_promise(states: Ints, positions: Ints, engine: Engine) -> None:
-    most = len(engine.plan.promise.table) if engine.plan.promise else 1
+    most = len(engine.plan.assumptions.table) if engine.plan.assumptions else 1
     _within(states, 0, most, "a state of the promise")
     require(not states[positions == 0].any(), "a stream without events has made a promise")
 
@@ -183,9 +183,9 @@ def _check_clock(held: pa.Table, starts: Ints, window: Window, engine: Engine) -
     expected = np.zeros_like(starts)
     if engine.stream.order_by:
         require(not held.column("time").null_count, "an open start has no time")
-    if window.planned.within_events is not None:
+    if window.planned.clauses.within_events is not None:
         expected = starts
-    elif window.planned.within_time is not None:
+    elif window.planned.clauses.within_time is not None:
         expected = whole(held.column("time")).view(pa.int64()).to_numpy()
     require((clock == expected).all(), "the clock of an open start is wrong")
 

@@ -48,7 +48,7 @@ def _timed(engine: Engine, state: State) -> Iterator[tuple[str, Ints, Ints, Bool
     """Yield lists of starts: their streams, how long they last, and which of them may be dropped."""
     for at, window in enumerate(engine.windows):
         name = f"held.{at}"
-        limit, held = window.planned.within_time, state.lists[name]
+        limit, held = window.planned.clauses.within_time, state.lists[name]
         if limit is None or not held.num_rows:
             continue
         counts = state.counts(name)

@@ -1,0 +1,336 @@
+"""The public functions and classes of WEX: `import wex` offers these names and no others.
+
+Every function imports its implementation when it is called, so that importing this module loads
+nothing heavy. Classes come from the modules that are listed in `_CLASSES`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
+
+    import pyarrow as pa
+
+    from wex import build, limits
+    from wex.analysis.check import Report
+    from wex.analysis.compare import SpecComparison
+    from wex.analysis.explain import Explanation
+    from wex.engine.files.sources import Given
+    from wex.engine.input.columns import Data
+    from wex.engine.processor import Processor
+    from wex.errors import DataError, LimitError, SpecError, StateError, UnboundedError, WexError
+    from wex.spec import SpecLike
+    from wex.spec.aggregates import aggregate
+    from wex.spec.tree import Spec
+
+__all__ = [
+    "DataError",
+    "LimitError",
+    "Processor",
+    "Spec",
+    "SpecError",
+    "StateError",
+    "UnboundedError",
+    "WexError",
+    "aggregate",
+    "build",
+    "check",
+    "equivalent",
+    "explain",
+    "find",
+    "find_in_file",
+    "includes",
+    "is_empty",
+    "limits",
+    "load",
+    "parse",
+    "to_formula",
+    "to_regex",
+]
+
+# The modules of the public classes, and of the decorator `aggregate`, which is one.
+_CLASSES = {
+    "DataError": "wex.errors",
+    "LimitError": "wex.errors",
+    "Processor": "wex.engine.processor",
+    "Spec": "wex.spec.tree",
+    "SpecError": "wex.errors",
+    "StateError": "wex.errors",
+    "UnboundedError": "wex.errors",
+    "WexError": "wex.errors",
+    "aggregate": "wex.spec.aggregates",
+}
+_MODULES = ("build", "limits")
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"wex.{name}")
+    if name not in _CLASSES:
+        raise AttributeError(f"module 'wex' has no attribute {name!r}")
+    value: object = getattr(import_module(_CLASSES[name]), name)
+    return value
+
+
+# --- Specs
+
+
+def parse(text: str, name: str = "<spec>") -> Spec:
+    """Return the spec that a text describes, or raise a SpecError that lists all its mistakes.
+
+    Parameters
+    ----------
+    text
+        The spec.
+    name
+        The name of the text in error messages, such as the path of a file.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (x real) window rise match [x > x[-1]]+")
+    >>> spec
+    <Spec of stream s; windows: rise>
+    >>> print(spec)
+    stream s (x real)
+    <BLANKLINE>
+    window rise
+      match [x > x[-1]]+
+    <BLANKLINE>
+    """
+    from wex.spec import parse  # noqa: PLC0415
+
+    return parse(text, name)
+
+
+def load(path: str | PathLike[str]) -> Spec:
+    """Return the spec in a file, which is UTF-8 text.
+
+    >>> import pathlib, tempfile, wex
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "rise.wex"
+    >>> _ = path.write_text("stream s (x real) window rise match [x > x[-1]]+")
+    >>> wex.load(path)
+    <Spec of stream s; windows: rise>
+    """
+    from wex.spec import load  # noqa: PLC0415
+
+    return load(path)
+
+
+def to_regex(spec: SpecLike) -> Spec:
+    """Return a spec with the same windows, all given by regular expressions.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (ok bool) window w where begin + 1 = end and ok(begin)")
+    >>> print(wex.to_regex(spec).windows[0])
+    window w
+      match ok any
+    """
+    from wex.compile.to_regex import with_regexes  # noqa: PLC0415
+    from wex.spec import as_spec, meaning  # noqa: PLC0415
+    from wex.stages import compile_window  # noqa: PLC0415
+
+    spec = as_spec(spec)
+    resolved = meaning(spec)
+    return with_regexes(
+        spec, resolved, lambda number: compile_window(resolved, number, as_written=True)
+    )
+
+
+def to_formula(spec: SpecLike) -> Spec:
+    """Return a spec with the same windows, all given by formulas.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (ok bool) window w match ok any* [not ok]")
+    >>> print(wex.to_formula(spec).windows[0])
+    window w
+      where ok(begin) and [not ok](end) and begin < end
+    """
+    from wex.compile.to_formula import with_formulas  # noqa: PLC0415
+    from wex.spec import as_spec  # noqa: PLC0415
+
+    return with_formulas(as_spec(spec))
+
+
+# --- Windows
+
+
+def find(
+    spec: SpecLike,
+    data: Data,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+) -> pa.Table:
+    """Return the windows of a spec in some data, one row each.
+
+    If the number of open starts can grow without bound, the spec runs, and a warning is logged
+    once in a process.
+
+    Parameters
+    ----------
+    spec
+        The spec, its text, or the path of its file.
+    data
+        An Arrow table, a dict of arrays, or a DataFrame of pandas, polars or duckdb.
+    partition_by, order_by
+        Columns that split the data into streams, and columns that order each stream, if the spec
+        does not name them.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
+    >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
+    [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
+    """
+    from wex.analysis.boundedness_guard import warn  # noqa: PLC0415
+    from wex.engine.find import find  # noqa: PLC0415
+    from wex.spec import as_spec  # noqa: PLC0415
+
+    spec = as_spec(spec)
+    windows = find(spec, data, partition_by, order_by)
+    warn(spec)  # after the windows are found, so that they do not wait for it
+    return windows
+
+
+def find_in_file(
+    spec: SpecLike,
+    path: Given,
+    *,
+    input_format: str | None = None,
+    where_key: Mapping[str, object] | None = None,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+    **options: object,
+) -> pa.Table:
+    r"""Return the windows of a spec in a file, one row each.
+
+    Parameters
+    ----------
+    spec
+        The spec, its text, or the path of its file.
+    path
+        A file (Parquet, CSV, JSON lines or Arrow), a pattern as ``'data/*.csv'``, a folder, ``'-'`` for
+        standard input, or a list of these. Files whose events are in order are read batch by batch.
+    input_format
+        ``'parquet'``, ``'csv'``, ``'json'`` or ``'arrow'``, if the name of the file does not tell.
+    where_key
+        The streams to look at, by values of key columns: ``{'symbol': 'A'}``.
+    partition_by, order_by
+        As for `find`.
+    options
+        How values are written in text files: ``delimiter``, ``quote``, ``no_header``,
+        ``timestamp_format``, ``decimal_comma``, ``null``, ``empty_as_text``, ``encoding``, as for
+        the command `wex find`. If a file cannot be read, ``options`` of the error has those that
+        would help.
+
+    >>> import pathlib, tempfile, wex
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
+    >>> _ = path.write_text("day;price\nJan 1 2000;1,5\nFeb 1 2000;2,5\n")
+    >>> spec = wex.parse("stream s (day date, price real) order by day window up match [price > price[-1]]")
+    >>> try:
+    ...     wex.find_in_file(spec, path)
+    ... except wex.DataError as error:
+    ...     hint, options = error.hint, error.options
+    >>> hint
+    "try delimiter=';', timestamp_format='%b %d %Y', decimal_comma=True"
+    >>> wex.find_in_file(spec, path, **options)["window_start"].to_pylist()
+    [datetime.date(2000, 2, 1)]
+    """
+    from wex.analysis.boundedness_guard import warn  # noqa: PLC0415
+    from wex.engine.files.options import text_options  # noqa: PLC0415
+    from wex.engine.find import Request, find_in_files  # noqa: PLC0415
+    from wex.spec import as_spec  # noqa: PLC0415
+    from wex.spec.arguments import with_arguments  # noqa: PLC0415
+
+    filled = with_arguments(as_spec(spec), partition_by, order_by)
+    request = Request(path, input_format, text_options(**options), where_key)
+    windows, _ = find_in_files(filled, request)
+    warn(filled)
+    return windows
+
+
+# --- Analysis
+
+
+def check(spec: SpecLike) -> Report:
+    """Return how many windows can be open, held and overlapping, on any stream.
+
+    >>> import wex
+    >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
+    >>> report["w"].open.bound, report["w"].open.exact
+    (3, True)
+    >>> report["w"].open.witness(3).num_rows
+    5
+    """
+    from wex.analysis.check import check  # noqa: PLC0415
+
+    return check(spec)
+
+
+def equivalent(a: SpecLike, b: SpecLike) -> SpecComparison:
+    """Tell whether two specs have the same windows on every stream.
+
+    >>> import wex
+    >>> one = wex.parse("stream s (x real) window w match [x > 0] [x > 0]*")
+    >>> two = wex.parse("stream s (x real) window w match [x > 0]+")
+    >>> wex.equivalent(one, two).holds
+    True
+    """
+    from wex.analysis.compare import equivalent  # noqa: PLC0415
+
+    return equivalent(a, b)
+
+
+def includes(a: SpecLike, b: SpecLike) -> SpecComparison:
+    """Tell whether every window of b is a window of a, on every stream.
+
+    >>> import wex
+    >>> wide = wex.parse("stream s (x real) window w match [x > 0]+")
+    >>> narrow = wex.parse("stream s (x real) window w match [x > 0]{3}")
+    >>> comparison = wex.includes(narrow, wide)
+    >>> comparison.holds, comparison.window
+    (False, ('w', 0, 0))
+    """
+    from wex.analysis.compare import includes  # noqa: PLC0415
+
+    return includes(a, b)
+
+
+def is_empty(spec: SpecLike) -> SpecComparison:
+    """Tell whether a spec has no window on any stream.
+
+    >>> import wex
+    >>> wex.is_empty(wex.parse("stream s (x real) window w match [x > 1 and x < 0]")).holds
+    True
+    """
+    from wex.analysis.compare import is_empty  # noqa: PLC0415
+
+    return is_empty(spec)
+
+
+def explain(spec: SpecLike) -> Explanation:
+    """Return each window of a spec after every stage from text to machine, and the verdicts on it.
+
+    >>> import wex
+    >>> print(wex.explain(wex.parse("stream s (x real) window w match [x > 1] [x <= 1]")))  # doctest: +ELLIPSIS
+    window w
+      tree          match [x > 1] [x <= 1]
+      meaning       lookback 0
+      guards        x > 1
+                    x <= 1
+      letters       2 guards → 2 letters
+                      0  not (x > 1) and (x <= 1)
+                      1  (x > 1) and not (x <= 1)
+      automata      1 state for `after`, an expression for `match`
+      normal form   1 prefix state, 4 window states
+      smaller form  guards 2 → 1
+      plan          1 guard and 0 measures to evaluate
+      machine       registers: no window state ever holds two starts: a register for each
+      open          1: ...
+      held          1: ...
+      overlap       1: ...
+    """
+    from wex.analysis.explain import explain  # noqa: PLC0415
+
+    return explain(spec)
