@@ -9,7 +9,7 @@ import numpy as np
 from wex.engine.data_errors import FaultError, assumption_error
 from wex.engine.eval.letters import Lettering
 from wex.engine.kernels.scans import run_assumptions
-from wex.engine.kernels.types import as_contiguous
+from wex.engine.kernels.types import read_only
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Promised:
             first,
             batch.begin,
             batch.end,
-            as_contiguous(states),
+            read_only(states),
         )
         if bad >= 0:
             stream = batch.stream_of(bad)

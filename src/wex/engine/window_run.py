@@ -13,7 +13,7 @@ from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.columns import nothing, taken, whole
 from wex.engine.kernels.buffers import owners_of
 from wex.engine.kernels.scans import keep_disjoint
-from wex.engine.kernels.types import Segments, as_contiguous
+from wex.engine.kernels.types import Segments, read_only
 from wex.engine.machines.choose import machine_of
 from wex.engine.measures import Result
 from wex.engine.measures.measure import Measuring
@@ -204,7 +204,7 @@ class Running:
             first = np.flatnonzero(np.concatenate([[True], ~same])[: len(chosen)])
         else:
             kept, self.last_end = keep_disjoint(
-                streams[chosen], positions[chosen], ends[chosen], as_contiguous(self.last_end)
+                streams[chosen], positions[chosen], ends[chosen], read_only(self.last_end)
             )
             first = np.flatnonzero(kept)
         result[chosen[first]] = True

@@ -1,8 +1,8 @@
-"""What a kernel works with, allocated before it runs: memory is touched only where it is used.
+"""Scratch and output buffers of kernels, allocated before a kernel runs.
 
-Kernels that move lists are compiled without reference counts, which would cost more than all the
-rest, so they can allocate nothing. If the room for windows is too small they say so, and are run
-again with more.
+Kernels that move lists are compiled without reference counts, so they can allocate nothing; memory
+of a large buffer is taken only as far as it is used. If there are more windows than there is room,
+a kernel returns False, and runs again with more.
 """
 
 from __future__ import annotations

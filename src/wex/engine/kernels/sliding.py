@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.engine.kernels.compiled import compiled_without_refcounts
+from wex.engine.kernels.compiled import compiled
 from wex.engine.kernels.lists import CLOCK, PANE
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DUE = CLOCK  # in the queue: the row where a window ends
 
 
-@compiled_without_refcounts
+@compiled
 def run_sliding(
     codes: NDArray[np.uint8],
     clock: Ints,  # noqa: ARG001  (as for all kernels)

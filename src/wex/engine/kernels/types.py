@@ -128,21 +128,14 @@ class KernelResult(NamedTuple):
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-class _Alias:
-    """An array that looks writable. Kernels do not write to what they are given to read."""
+def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return an array without gaps that cannot be written to; no copy if it has no gaps.
 
-    def __init__(self, array: NDArray[np.generic]) -> None:
-        self.owner = array
-        self.__array_interface__ = {
-            **array.__array_interface__,
-            "data": (array.__array_interface__["data"][0], False),
-        }
-
-
-def as_contiguous(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return an array without gaps that is not marked read-only, as Arrow's are; no copy if it can be."""
-    found = np.ascontiguousarray(array)
-    if found.flags.writeable:
-        return found
-    alias: NDArray[Scalar] = np.asarray(_Alias(found))
-    return alias
+    Columns of Arrow are read-only, arrays made by numpy are not. As all arrays that kernels read
+    are made read-only, each kernel is compiled once, and numba rejects a kernel that writes to one.
+    """
+    view = np.ascontiguousarray(array)
+    if view.flags.writeable:
+        view = view.view()
+        view.flags.writeable = False
+    return view

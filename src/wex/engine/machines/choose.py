@@ -26,7 +26,7 @@ from wex.engine.kernels.types import (
     Registers,
     Segments,
     Sliding,
-    as_contiguous,
+    read_only,
 )
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.tables import MachineTables
@@ -58,8 +58,8 @@ class Machine:
         self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
     ) -> KernelResult:
         """Return the windows of a batch and the starts that stay open; `last`: streams end here."""
-        streams = Segments(*map(as_contiguous, streams))
-        clock = as_contiguous(clock)
+        streams = Segments(*map(read_only, streams))
+        clock = read_only(clock)
         rows = int((streams.end - streams.begin).sum())
         if isinstance(self.tables, Registers):
             extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import Faults, all_known, compile_term
 from wex.engine.input.columns import whole
-from wex.engine.kernels.types import as_contiguous
+from wex.engine.kernels.types import read_only
 from wex.framing import require
 from wex.spec.types import OTHER, Type
 from wex.theory.evaluate import NAN
@@ -220,7 +220,7 @@ def dense_items(
 ) -> NDArray[Any]:
     """Return the items of reduced panes: one for each pane that has one."""
     spread: NDArray[Any] = panes.spread(values, carried)
-    return as_contiguous(spread) if sizes is None else spread[sizes > 0]
+    return read_only(spread if sizes is None else spread[sizes > 0])
 
 
 def passed_on(array: pa.Array) -> Result:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.kernels import folds
-from wex.engine.kernels.types import as_contiguous
+from wex.engine.kernels.types import read_only
 from wex.engine.measures.fold import (
     Fold,
     Given,
@@ -205,7 +205,7 @@ class Best(Fold):
 class _BestFolded(Lifted):
     def __init__(self, items: Items, values: pa.Array, keys: pa.Array, sign: int) -> None:
         self._items, self._values, self._keys, self._sign = items, values, keys, sign
-        self._numbers = as_contiguous(_ranked(keys))
+        self._numbers = read_only(_ranked(keys))
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
