@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wex.analysis.counting.single import Starts
-from wex.analysis.graphs import TooManyError, shortest
+from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.regions.graph import Budget
 from wex.analysis.window_tables import DEAD, analysed_window
 from wex.analysis.witness import concrete, replayed, table_of
+from wex.automata.explore import shortest
 from wex.compile.clauses import clauses_of
 from wex.compile.guards import guarded_fields
 from wex.errors import WexError
@@ -329,7 +330,10 @@ class _Pair:
 
         contexts.budget.renew()
         found = shortest(
-            [((0, TrackedStart(), TrackedStart()), [])], successors, is_goal, contexts.budget.check
+            [(None, (0, TrackedStart(), TrackedStart()))],
+            successors,
+            is_goal,
+            contexts.budget.check,
         )
         return None if found is None else found[1]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from wex.analysis.counting.single import Starts
 from wex.analysis.describe import named_guards
-from wex.analysis.graphs import TooManyError, shortest
+from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.query import assumptions_of
-from wex.analysis.window_tables import DEAD, analysed_window
+from wex.analysis.window_tables import DEAD
+from wex.automata.explore import explore, shortest
 from wex.compile.assumptions import assumption_automaton
 from wex.compile.stream_order import sorting
 from wex.theory import terms
@@ -21,6 +21,7 @@ from wex.theory.terms import Always
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from wex.analysis.counting.single import Starts
     from wex.analysis.verdicts import Analysis
     from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.assumptions import AssumptionAutomaton
@@ -73,7 +74,7 @@ def _of_window(analysis: Analysis) -> Iterator[str]:
     if analysis.open.bound == 0:
         yield f"the window `{name}` can never occur{_why_never(analysis)}"
         return
-    planned = Starts(analysis.contexts, analysed_window(meaning, analysis.at, planned=True))
+    planned = analysis.held_starts
     hopeless = {
         (edge.to, planned.born(edge))
         for row in analysis.contexts.edges
@@ -96,25 +97,9 @@ def _unreached(analysis: Analysis, planned: Starts) -> Iterator[str]:
     if missing := len(subject.masks) - len(read - {-1}):
         yield f"{missing} of {len(subject.masks)} kinds of events of `{subject.name}` never come"
     reached = {state for _, state in planned.graph}
-    possible = _reachable(subject)
+    possible = set(explore(subject.first_states, subject.successors.__getitem__)[0])
     if missing := len(possible - reached):
         yield f"{missing} of {len(possible)} window states of `{subject.name}` are never reached"
-
-
-def _reachable(subject: AnalysedWindow) -> set[int]:
-    """Return the window states that the automaton alone reaches."""
-    pending = [
-        subject.window[entry][cls]
-        for entry in set(subject.starts) - {DEAD}
-        for cls in range(len(subject.masks))
-    ]
-    found: set[int] = set()
-    while pending:
-        state = pending.pop()
-        if state != DEAD and state not in found:
-            found.add(state)
-            pending.extend(subject.window[state])
-    return found
 
 
 def _why_never(analysis: Analysis) -> str:
@@ -146,7 +131,7 @@ def _why_never(analysis: Analysis) -> str:
 def _shortest_word(subject: AnalysedWindow, entries: list[int]) -> list[int] | None:
     """Return the classes of a shortest window, as far as the automaton can tell."""
     begins = [
-        ((after), [cls])
+        (cls, after)
         for entry in entries
         for cls, after in enumerate(subject.window[entry])
         if after != DEAD

@@ -1,16 +1,13 @@
-"""Graph algorithms that the analysis needs: components, paths, longest paths."""
+"""Graph algorithms that the analysis needs: strongly connected components, cycles, longest paths."""
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
 Node = TypeVar("Node", bound="Hashable")
-Label = TypeVar("Label")
-OFTEN = 64  # steps between two looks at the budget
 
 
 def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
@@ -65,59 +62,6 @@ def cyclic(graph: Mapping[Node, Sequence[Node]]) -> dict[Node, int]:
         if len(component) > 1 or component[0] in graph[component[0]]:
             found.update(dict.fromkeys(component, number))
     return found
-
-
-def backwards(graph: Mapping[Node, Sequence[Node]], goals: Iterable[Node]) -> set[Node]:
-    """Return the nodes from which a goal can be reached."""
-    before: dict[Node, list[Node]] = {}
-    for node, row in graph.items():
-        for after in row:
-            before.setdefault(after, []).append(node)
-    found = set(goals)
-    stack = list(found)
-    while stack:
-        for node in before.get(stack.pop(), []):
-            if node not in found:
-                found.add(node)
-                stack.append(node)
-    return found
-
-
-def shortest(
-    start: Iterable[tuple[Node, list[Label]]],
-    successors: Callable[[Node], Iterable[tuple[Label, Node]]],
-    is_goal: Callable[[Node], bool],
-    check: Callable[[], None] | None = None,
-) -> tuple[Node, list[Label]] | None:
-    """Return the nearest goal and the labels on a shortest way to it, or None.
-
-    Every start comes with the labels that lead to it. `check` is called now and then, and may raise
-    TooManyError.
-    """
-    came: dict[Node, tuple[Node | None, list[Label]]] = {}
-    queue: deque[Node] = deque()
-    for node, labels in start:
-        if node not in came:
-            came[node] = (None, labels)
-            queue.append(node)
-    looked = 0
-    while queue:
-        node = queue.popleft()
-        if is_goal(node):
-            way: list[list[Label]] = []
-            at: Node | None = node
-            while at is not None:
-                at, labels = came[at]
-                way.append(labels)
-            return node, [label for labels in reversed(way) for label in labels]
-        for label, after in successors(node):
-            if check is not None and looked % OFTEN == 0:
-                check()
-            looked += 1
-            if after not in came:
-                came[after] = (node, [label])
-                queue.append(after)
-    return None
 
 
 class TooManyError(Exception):

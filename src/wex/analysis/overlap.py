@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from wex.analysis.counting.multiset import Pile, explore, most_shared, repeated
+from wex.analysis.counting.multiset import Pile, most_shared, repeated, vectors_of
 from wex.analysis.counting.single import Pump, Starts
-from wex.analysis.graphs import TooManyError, backwards
+from wex.analysis.graphs import TooManyError
 from wex.analysis.window_tables import shared_at_most, steady
 from wex.analysis.witness import concrete, replayed
+from wex.automata.explore import backwards
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -63,7 +64,7 @@ class Overlap:
             return None
         if subject.in_order or not self.analysis.exact:
             return None
-        bound = shared_at_most(subject.window, subject.starts, subject.final)
+        bound = shared_at_most(subject.successors, subject.first_states, subject.final)
         whole = 2 * life  # events, after which the position in the middle has all it can have
         run = next(
             (run for run in steady(self.starts) if run.shared(subject.final, whole) == bound), None
@@ -97,10 +98,10 @@ class Overlap:
         if self.analysis.gave_up and self.subject.longest_life is not None:
             raise TooManyError  # as many combinations again
         try:
-            explored = explore(
+            vectors = vectors_of(
                 self.starts, self.starts.alive, self.analysis.budget, clipped=longest
             )
-            found = most_shared(self.starts, explored, self.analysis.budget, weigh)
+            found = most_shared(self.starts, vectors, self.analysis.budget, weigh)
         except TooManyError:
             if self.subject.longest_life is not None:
                 raise
@@ -139,7 +140,7 @@ class Overlap:
             or (self.subject.clauses.within_events is not None and not self.subject.counted)
         ):
             return self._overlap_of_open(what)
-        near = backwards(starts.graph, circles) & starts.alive
+        near = backwards(starts.graph.items(), circles) & starts.alive
         pump = None if longest else next(starts.pumps(near, same_moment=timed), None)
         if pump is not None:
             reason = "starts pile up, and each of them has endlessly many windows"
@@ -204,7 +205,7 @@ class Overlap:
         end = found.cycle[-1].to
         circles = self.starts.endless() & self.starts.alive
         for state in found.states:
-            if (end, state) not in backwards(self.starts.graph, circles):
+            if (end, state) not in backwards(self.starts.graph.items(), circles):
                 continue
             goal, onwards = self.starts.between((end, state), circles)
             loop = self.starts.loop(goal)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, WitnessBuilder
-from wex.analysis.counting.multiset import Pile, explore, pile, repeated, step
+from wex.analysis.counting.multiset import Pile, pile, repeated, step, vectors_of
 from wex.analysis.counting.ordered import Lists
 from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.describe import events_in_words
@@ -84,6 +84,20 @@ class Analysis:
     def starts(self) -> Starts:
         """Return how starts move through the contexts."""
         return Starts(self.contexts, self.subject)
+
+    @cached_property
+    def held_window(self) -> AnalysedWindow:
+        """Return the window as a plan runs it, which never looks ahead."""
+        if self.subject.clauses.within_events is None and not self.subject.compiled.window.having:
+            return self.subject  # nothing to look ahead for
+        return analysed_window(self.meaning, self.at, planned=True)
+
+    @cached_property
+    def held_starts(self) -> Starts:
+        """Return how the starts that a plan holds move through the contexts."""
+        if self.held_window is self.subject:
+            return self.starts
+        return Starts(self.contexts, self.held_window)
 
     @cached_property
     def timed_contexts(self) -> Contexts:
@@ -256,12 +270,11 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        subject = analysed_window(self.meaning, self.at, planned=True)
-        return self._answered("held starts", lambda what: self._held(what, subject), subject)
+        return self._answered("held starts", self._held, self.held_window)
 
-    def _held(self, what: str, subject: AnalysedWindow) -> Answer:
+    def _held(self, what: str) -> Answer:
+        starts, subject = self.held_starts, self.held_window
         clauses = subject.clauses
-        starts = Starts(self.contexts, subject)
         late = clauses.having and clauses.keep in ("shortest", "disjoint")
         counted = clauses.within_events is None or subject.counted
         faithful = counted and clauses.within_time is None and not late
@@ -328,20 +341,20 @@ class Analysis:
             else:
                 pumps = starts.pumps(places) if life is None else ()
                 piles = [self._pile_of(starts.contexts, pump) for pump in islice(pumps, TRIED)]
-            explored = (
-                None if piles else explore(starts, places, self.budget, clears=counting.clears)
+            vectors = (
+                None if piles else vectors_of(starts, places, self.budget, clears=counting.clears)
             )
         except TooManyError:
             self.gave_up = True
             return self._by_life(what, starts.subject)
-        if explored is not None:
-            bound = explored.most if limit is None else min(limit, explored.most)
+        if vectors is not None:
+            bound = vectors.most if limit is None else min(limit, vectors.most)
             return self.bounded(
                 what,
                 bound,
                 _life(bound),
                 exact=exact,
-                way=lambda n: counting.shown(starts, explored.way_to(n), n),
+                way=lambda n: counting.shown(starts, vectors.path_to_count(n), n),
             )
         if limit is not None:
             return self._limited(what, limit)

@@ -23,7 +23,7 @@ from wex.theory.translate import guard_of
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+    from collections.abc import Callable, Iterator, Sequence, Set
 
     from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Edge
@@ -135,87 +135,63 @@ MOST_LEVELS = 2_000_000  # states, level by level
 
 
 def heaviest(
-    moves: Sequence[Sequence[int]], starts: Iterable[int], weight: Callable[[int], int]
+    successors: Sequence[Set[int]], first: Set[int], weight: Callable[[int], int]
 ) -> int | None:
-    """Return the greatest weight of a start's way through the automaton; None if it has a cycle.
+    """Return the greatest weight of a start's path through the automaton; None if it has a cycle.
 
-    >>> heaviest([[1], [2], [DEAD]], [0], lambda state: 1)
+    >>> heaviest([{1}, {2}, set()], {1}, lambda state: 1)
     2
     """
-    following = [set(row) - {DEAD} for row in moves]
-    born = {after for entry in set(starts) - {DEAD} for after in following[entry]}
-    reached = list(born)
-    seen = set(born)
-    for state in reached:
-        for after in following[state] - seen:
-            seen.add(after)
-            reached.append(after)
-    waiting = dict.fromkeys(reached, 0)  # how many states before it are not done
-    for state in reached:
-        for after in following[state]:
-            waiting[after] += 1
-    ready = [state for state in reached if not waiting[state]]
-    value = {state: weight(state) for state in reached}
-    done = 0
-    for state in ready:
-        done += 1
-        for after in following[state]:
-            value[after] = max(value[after], value[state] + weight(after))
-            waiting[after] -= 1
-            if not waiting[after]:
-                ready.append(after)
-    return max(value.values(), default=0) if done == len(reached) else None
+    ahead = _weights_ahead(successors, first, weight)
+    return None if ahead is None else max(map(ahead.__getitem__, first), default=0)
 
 
 def shared_at_most(
-    moves: Sequence[Sequence[int]], starts: Iterable[int], final: Sequence[bool]
+    successors: Sequence[Set[int]], first: Set[int], final: Sequence[bool]
 ) -> int | None:
     """Return a bound on the windows that share a position; None if a cycle or too much work.
 
     A start that began i events ago has no more windows left than the best state that a start can
     be in after i events.
 
-    >>> shared_at_most([[1], [2], [DEAD]], [0], [False, True, True])
+    >>> shared_at_most([{1}, {2}, set()], {1}, [False, True, True])
     3
     """
-    following = [set(row) - {DEAD} for row in moves]
-    level = {after for entry in set(starts) - {DEAD} for after in following[entry]}
-    left = _windows_left(following, level, final)
+    left = _weights_ahead(successors, first, lambda state: int(final[state]))
     if left is None:
         return None
     total = work = 0
+    level = first
     while level:
         work += len(level)
         if work > MOST_LEVELS:
             return None
         total += max(left[state] for state in level)
-        level = {after for state in level for after in following[state]}
+        level = {after for state in level for after in successors[state]}
     return total
 
 
-def _windows_left(
-    following: Sequence[Set[int]], roots: Set[int], final: Sequence[bool]
+def _weights_ahead(
+    successors: Sequence[Set[int]], first: Set[int], weight: Callable[[int], int]
 ) -> dict[int, int] | None:
-    """Return how many windows a start can still have in each state, this one's included."""
-    left: dict[int, int] = {}
+    """Return the greatest weight of a path from each state, its own included; None if there is a cycle."""
+    ahead: dict[int, int] = {}
     entered: set[int] = set()
-    stack = list(roots)
+    stack = list(first)
     while stack:
         state = stack[-1]
-        if state in left:
-            stack.pop()
-            continue
-        waiting = [after for after in following[state] if after not in left]
-        if not waiting:
-            after = max((left[each] for each in following[state]), default=0)
-            left[state] = final[state] + after
-            stack.pop()
-        elif state in entered:
-            return None  # a cycle leads back here
-        else:
-            entered.add(state)
-            stack.extend(waiting)
-    return left
+        if state not in ahead:
+            waiting = [after for after in successors[state] if after not in ahead]
+            if waiting:
+                if state in entered:
+                    return None  # a cycle leads back here
+                entered.add(state)
+                stack.extend(waiting)
+                continue
+            best = max(map(ahead.__getitem__, successors[state]), default=0)
+            ahead[state] = weight(state) + best
+        stack.pop()
+    return ahead
 
 
 @dataclass(frozen=True)
@@ -293,9 +269,20 @@ class AnalysedWindow:
         return tuple(guard_of_letters(self.compiled.letters, mask) for mask in self.masks)
 
     @cached_property
+    def successors(self) -> list[Set[int]]:
+        """Return the states that can follow each window state."""
+        return [set(row) - {DEAD} for row in self.window]
+
+    @cached_property
+    def first_states(self) -> Set[int]:
+        """Return the window states that a start can be in behind its first event."""
+        entries = set(self.starts) - {DEAD}
+        return {after for entry in entries for after in self.successors[entry]}
+
+    @cached_property
     def longest_life(self) -> int | None:
         """Return how many events a start can be held for; None: there is no bound."""
-        return heaviest(self.window, self.starts, lambda _: 1)
+        return heaviest(self.successors, self.first_states, lambda _: 1)
 
     @property
     def long_lived(self) -> bool:
@@ -305,7 +292,7 @@ class AnalysedWindow:
     @cached_property
     def most_windows(self) -> int | None:
         """Return how many windows a start can have; None: there is no bound."""
-        return heaviest(self.window, self.starts, lambda state: int(self.final[state]))
+        return heaviest(self.successors, self.first_states, lambda state: int(self.final[state]))
 
     @property
     def in_order(self) -> bool:

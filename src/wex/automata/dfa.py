@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.automata.explore import coreachable, explore
+from wex.automata.explore import coreachable, explore, shortest
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -142,29 +141,14 @@ def shortest_word(dfa: DFA) -> Word | None:
     Of several the one whose letters come first.
     """
     letter_of = {int(cls): letter for letter, cls in reversed(list(enumerate(dfa.classes)))}
-    order = sorted(letter_of, key=lambda cls: letter_of[cls])
-    came_from: dict[int, tuple[int, int]] = {}
-    queue, seen = deque([0]), {0}
-    while queue:
-        state = queue.popleft()
-        if dfa.final[state]:
-            return _word_to(state, came_from)
-        row = dfa.table[state]
-        for cls in order:
-            after = int(row[cls])
-            if after not in seen:
-                seen.add(after)
-                came_from[after] = (state, letter_of[cls])
-                queue.append(after)
-    return None
+    letters = sorted((letter, cls) for cls, letter in letter_of.items())
 
+    def successors(state: int) -> Iterator[tuple[int, int]]:
+        row = dfa.table[state].tolist()
+        return ((letter, row[cls]) for letter, cls in letters)
 
-def _word_to(state: int, came_from: dict[int, tuple[int, int]]) -> Word:
-    word: list[int] = []
-    while state in came_from:
-        state, letter = came_from[state]
-        word.append(letter)
-    return tuple(reversed(word))
+    path = shortest([(None, 0)], successors, dfa.final.__getitem__)
+    return None if path is None else tuple(path[1])
 
 
 def is_empty(dfa: DFA) -> bool:

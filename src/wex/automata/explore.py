@@ -1,62 +1,159 @@
-"""The one exploration loop that every construction uses, and its way back."""
+"""Breadth-first exploration: the one loop behind every automaton, graph and shortest path here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections import defaultdict
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wex import limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 State = TypeVar("State", bound="Hashable")
+Label = TypeVar("Label")
+ROOT = -1  # the parent of the states where an exploration begins
+
+
+class Exploration(dict[State, int], Generic[State, Label]):
+    """The number of each state, in the order of discovery, and the edge that discovered it.
+
+    Iterating yields the states breadth first, those that are added meanwhile too. Looking up a
+    state (`numbers[state]`) numbers it if it is new; so does `reach`, which notes the label of the
+    edge. Both take it for a successor of the state that was yielded last. `check` is called before
+    each state with the number of states so far; it stops an exploration by raising an exception.
+
+    >>> numbers = Exploration([1])
+    >>> for n in numbers:
+    ...     for factor in (2, 3):
+    ...         numbers.reach(n * factor % 7, factor)
+    >>> numbers.states, numbers.path_to(numbers[5])
+    ([1, 2, 3, 4, 6, 5], [2, 2, 3])
+    """
+
+    def __init__(
+        self, initial: Iterable[State] = (), check: Callable[[int], None] | None = None
+    ) -> None:
+        super().__init__()
+        self.states: list[State] = []
+        self.parents: dict[int, tuple[int, Label]] = {}  # where labels were given to `reach`
+        self._source = ROOT
+        self._check = check
+        self.add(initial)
+
+    def __iter__(self) -> Iterator[State]:
+        check = self._check
+        for number, state in enumerate(self.states):
+            self._source = number
+            if check is not None:
+                check(len(self.states))
+            yield state
+
+    def __missing__(self, state: State) -> int:
+        number = self[state] = len(self.states)
+        self.states.append(state)
+        return number
+
+    def add(self, states: Iterable[State]) -> None:
+        """Give numbers to the states that are new."""
+        for state in states:
+            self[state]
+
+    def reach(self, state: State, label: Label) -> None:
+        """Give a number to a successor of the current state if it is new, and note the label."""
+        if state not in self:
+            self.parents[self[state]] = (self._source, label)
+
+    def path_to(self, number: int) -> list[Label]:
+        """Return the labels on a shortest path from an initial state to a state."""
+        path: list[Label] = []
+        while number in self.parents:
+            number, label = self.parents[number]
+            path.append(label)
+        return path[::-1]
 
 
 def explore(
-    initial: Iterable[State], successors: Callable[[State], Iterable[State]]
+    initial: Iterable[State],
+    successors: Callable[[State], Iterable[State]],
+    check: Callable[[int], None] | None = None,
 ) -> tuple[list[State], list[list[int]]]:
     """Return all states reachable from the initial ones, and for each the numbers of its successors.
 
-    States are numbered in the order in which they are found, the initial ones first.
+    States are numbered in the order of their discovery, the initial ones first. Without `check`
+    the limit on the states of an automaton applies.
 
     >>> explore([1], lambda n: [n * 2 % 6, n + 1 if n < 3 else n])
     ([1, 2, 4, 3, 0], [[1, 1], [2, 3], [1, 2], [4, 3], [4, 0]])
     """
-    numbers: dict[State, int] = {}
-    states: list[State] = []
+    numbers: Exploration[State, None] = Exploration(initial, check or _state_limit())
+    table = [[numbers[after] for after in successors(state)] for state in numbers]
+    return numbers.states, table
 
-    def number(state: State) -> int:
-        found = numbers.setdefault(state, len(states))
-        if found == len(states):
-            states.append(state)
-        return found
 
-    for state in initial:
-        number(state)
-    table: list[list[int]] = []
+def _state_limit() -> Callable[[int], None]:
     most = limits.current().states
-    for state in states:  # grows while it is read
-        table.append([number(after) for after in successors(state)])
-        if len(states) > most:
-            limits.require("states", len(states), "the states of an automaton")
-    return states, table
+
+    def check(count: int) -> None:
+        if count > most:
+            limits.require("states", count, "the states of an automaton")
+
+    return check
+
+
+def shortest(
+    first: Iterable[tuple[Label | None, State]],
+    successors: Callable[[State], Iterable[tuple[Label, State]]],
+    is_goal: Callable[[State], bool],
+    check: Callable[[int], None] | None = None,
+) -> tuple[State, list[Label]] | None:
+    """Return the nearest goal and the labels on a shortest path to it, or None if there is none.
+
+    `first` are the states to begin with, each with the label of an edge into it, or None.
+
+    >>> shortest([(None, 1)], lambda n: [("double", 2 * n), ("add", n + 1)], lambda n: n == 10)
+    (10, ['double', 'double', 'add', 'double'])
+    """
+    found: Exploration[State, Label] = Exploration(check=check)
+    for label, state in first:
+        if label is None:
+            found.add([state])
+        else:
+            found.reach(state, label)
+    reach = found.reach
+    for state in found:
+        if is_goal(state):
+            return state, found.path_to(found[state])
+        for label, after in successors(state):
+            reach(after, label)
+    return None
+
+
+def backwards(graph: Iterable[tuple[State, Iterable[State]]], goals: Iterable[State]) -> set[State]:
+    """Return the states from which a goal can be reached; `graph` is pairs (state, successors).
+
+    >>> sorted(backwards([(0, [1]), (1, [1]), (2, [0]), (3, [3])], [1]))
+    [0, 1, 2]
+    """
+    predecessors: defaultdict[State, list[State]] = defaultdict(list)
+    for state, row in graph:
+        for after in row:
+            predecessors[after].append(state)
+    reached = set(goals)
+    stack = list(reached)
+    while stack:
+        for before in predecessors.get(stack.pop(), ()):
+            if before not in reached:
+                reached.add(before)
+                stack.append(before)
+    return reached
 
 
 def coreachable(table: Sequence[Sequence[int]], final: Sequence[bool]) -> list[bool]:
-    """Tell of each state whether a final one can be reached from it.
+    """Tell of each state of a table whether a final one can be reached from it.
 
     >>> coreachable([[1], [1], [0]], [False, True, False])
     [True, True, True]
     """
-    before: list[list[int]] = [[] for _ in table]
-    for state, row in enumerate(table):
-        for after in set(row):
-            before[after].append(state)
-    found = list(final)
-    stack = [state for state, accepted in enumerate(final) if accepted]
-    while stack:
-        for state in before[stack.pop()]:
-            if not found[state]:
-                found[state] = True
-                stack.append(state)
-    return found
+    live = backwards(enumerate(table), [state for state, accepts in enumerate(final) if accepts])
+    return [state in live for state in range(len(table))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import DFA, common_classes
+from wex.automata.explore import explore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def minimise(dfa: DFA) -> DFA:
     """Return the smallest automaton of the same language, its states in the order of exploration."""
-    reached = _reachable(dfa.table, [0])
+    states, _ = explore([0], dfa.table.tolist().__getitem__)
+    reached = np.array(states, dtype=np.int64)
     table = _renumbered(dfa.table, reached)
     final = dfa.final[reached]
     blocks = refine(table, final.tolist())
@@ -57,19 +59,6 @@ def merge_columns(
     merged, own = common_classes([grouping[each] for each in classes.tolist()])
     columns = [group for (group,) in own]
     return np.array(merged, dtype=np.int32), np.ascontiguousarray(table[:, columns])
-
-
-def _reachable(table: NDArray[np.int32], initial: Sequence[int]) -> NDArray[np.int64]:
-    """Return the reachable states in the order of exploration."""
-    order = list(dict.fromkeys(initial))
-    seen = set(order)
-    rows = table.tolist()
-    for state in order:  # grows while it is read
-        for after in rows[state]:
-            if after not in seen:
-                seen.add(after)
-                order.append(after)
-    return np.array(order, dtype=np.int64)
 
 
 def _renumbered(table: NDArray[np.int32], kept: NDArray[np.int64]) -> NDArray[np.int32]:

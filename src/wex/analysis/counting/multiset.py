@@ -6,12 +6,12 @@ Where windows clear the starts before them (`keep disjoint`) that is not so, and
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import TooManyError, cyclic, longest, shortest
+from wex.analysis.graphs import cyclic, longest
 from wex.analysis.window_tables import DEAD
+from wex.automata.explore import Exploration, shortest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Set
@@ -25,31 +25,25 @@ Node = tuple[int, Vector]
 Triple = tuple[Node, int, int]  # a node, where the new start is, where the old one is
 
 
-@dataclass
-class Explored:
-    """The vectors that were found, each with the event that led to it from another one."""
+class Vectors:
+    """The contexts and vectors that streams reach, in the order of discovery."""
 
-    nodes: list[Node]
-    parents: list[tuple[int, Edge] | None]
-    greatest: list[int]  # the nodes that no other one covers
+    def __init__(self, numbers: Exploration[Node, Edge], maximal: list[Node]) -> None:
+        self._numbers = numbers
+        self.maximal = maximal  # the nodes that no other one covers
 
     @property
     def most(self) -> int:
         """Return the greatest number of starts."""
-        return max(map(total, self.nodes))
+        return max(map(total, self._numbers.states))
 
-    def way_to(self, wanted: int) -> list[Edge]:
-        """Return a way to the first vector with so many starts."""
-        at = next(at for at, node in enumerate(self.nodes) if total(node) >= wanted)
-        return self.way(at)
+    def path_to(self, node: Node) -> list[Edge]:
+        """Return a shortest path to a node."""
+        return self._numbers.path_to(self._numbers[node])
 
-    def way(self, at: int) -> list[Edge]:
-        """Return the way to a vector."""
-        found: list[Edge] = []
-        while (parent := self.parents[at]) is not None:
-            at, edge = parent
-            found.append(edge)
-        return found[::-1]
+    def path_to_count(self, count: int) -> list[Edge]:
+        """Return a shortest path to so many starts."""
+        return self.path_to(next(node for node in self._numbers.states if total(node) >= count))
 
 
 def total(node: Node) -> int:
@@ -70,54 +64,38 @@ def step(starts: Starts, places: Set[Place], node: Node, edge: Edge, *, spawn: b
     return tuple(sorted(counts.items()))
 
 
-def explore(
+def vectors_of(
     starts: Starts,
     places: Set[Place],
     budget: Budget,
     *,
     clears: bool = False,
     clipped: bool = False,
-) -> Explored:
+) -> Vectors:
     """Return the vectors that streams reach; there are finitely many if starts do not pile up.
 
     With `clipped` one start in a state stands for any number of them.
     """
-    initial: Node = (0, ())
-    found = Explored([initial], [None], [])
-    kept: dict[int, list[Vector]] = {0: [()]}
-    seen = {initial}
-    queue: deque[int] = deque([0])
-    while queue:
-        budget.check()
-        at = queue.popleft()
-        node = found.nodes[at]
+    numbers: Exploration[Node, Edge] = Exploration([(0, ())], budget.check_vectors)
+    kept: dict[int, list[Vector]] = {0: [()]}  # of each context, those that no other one covers
+    for node in numbers:
         if not clears and node[1] not in kept[node[0]]:
-            continue  # a greater one came
+            continue  # covered by a vector that came later
         for edge in starts.contexts.edges[node[0]]:
-            vector = step(
-                starts, places, cleared(starts, node, edge) if clears else node, edge, spawn=True
-            )
+            left = cleared(starts, node, edge) if clears else node
+            vector = step(starts, places, left, edge, spawn=True)
             if clipped:
                 vector = _support(vector)
-            after = (edge.to, vector)
-            if after in seen:
-                continue
             if not clears:
                 others = kept.setdefault(edge.to, [])
+                budget.check(steps=len(others))
                 if any(_covers(other, vector) for other in others):
                     continue
                 others[:] = [other for other in others if not _covers(vector, other)]
                 others.append(vector)
-            seen.add(after)
-            found.nodes.append(after)
-            found.parents.append((at, edge))
-            queue.append(len(found.nodes) - 1)
-            if len(found.nodes) > budget.vectors:
-                raise TooManyError
-    found.greatest = [
-        at for at, (context, vector) in enumerate(found.nodes) if clears or vector in kept[context]
-    ]
-    return found
+            numbers.reach((edge.to, vector), edge)
+    maximal = [node for node in numbers.states if clears or node[1] in kept[node[0]]]
+    return Vectors(numbers, maximal)
 
 
 def _covers(more: Vector, less: Vector) -> bool:
@@ -157,32 +135,21 @@ def pile(starts: Starts, places: Set[Place], budget: Budget) -> Pile | None:
     Which states are occupied decides when windows clear; so the cycle has to come back to the
     same occupied states. It adds starts if two of them come into one state on it.
     """
-    initial: Node = (0, ())
-    nodes = [initial]
-    parents: dict[Node, tuple[Node, Edge] | None] = {initial: None}
-    graph: dict[Node, list[Node]] = {}
-    for node in nodes:
+    numbers: Exploration[Node, Edge] = Exploration([(0, ())], budget.check_vectors)
+    graph: dict[Node, list[Node]] = {}  # without the edges on which starts are cleared
+    for node in numbers:
         graph[node] = []
         for edge in starts.contexts.edges[node[0]]:
             left = cleared(starts, node, edge)
             after = (edge.to, _support(step(starts, places, left, edge, spawn=True)))
-            if after not in parents:
-                parents[after] = (node, edge)
-                nodes.append(after)
-                if len(nodes) > budget.vectors or budget.left() < 0:
-                    raise TooManyError
-            if left == node:  # not cleared
+            numbers.reach(after, edge)
+            if left == node:
                 graph[node].append(after)
     circles = cyclic(graph)
     for node in circles:
-        found = _growing(starts, places, node, circles, budget)
-        if found is not None:
-            stem: list[Edge] = []
-            at = parents[node]
-            while at is not None:
-                stem.append(at[1])
-                at = parents[at[0]]
-            return Pile(tuple(reversed(stem)), tuple(found))
+        cycle = _growing(starts, places, node, circles, budget)
+        if cycle is not None:
+            return Pile(tuple(numbers.path_to(numbers[node])), tuple(cycle))
     return None
 
 
@@ -214,11 +181,11 @@ def _growing(
                 yield edge, (after, one, two)
 
     for state, _ in node[1]:
-        begins: list[tuple[Triple, list[Edge]]] = []
+        begins: list[tuple[Edge, Triple]] = []
         for edge, after in onwards(node):
             new, old = starts.born(edge), starts.moved(state, edge)
             if DEAD not in (new, old):
-                begins.append(((after, new, old), [edge]))
+                begins.append((edge, (after, new, old)))
         found = shortest(begins, successors, (node, state, state).__eq__, budget.check)
         if found is not None:
             return found[1]
@@ -230,7 +197,7 @@ def _growing(
 
 def most_shared(
     starts: Starts,
-    explored: Explored,
+    vectors: Vectors,
     budget: Budget,
     weigh: Callable[[list[int]], int] = sum,
 ) -> tuple[int, list[Edge]] | None:
@@ -241,13 +208,8 @@ def most_shared(
     """
     graph: dict[Node, list[tuple[int, Node]]] = {}
     edges: dict[tuple[Node, Node], Edge] = {}
-    pending = [explored.nodes[at] for at in explored.greatest]
-    while pending:
-        node = pending.pop()
-        if node in graph:
-            continue
-        if len(graph) > budget.vectors or budget.left() < 0:
-            raise TooManyError
+    numbers: Exploration[Node, None] = Exploration(vectors.maximal, budget.check_vectors)
+    for node in numbers:
         row: dict[Node, int] = {}
         for edge in starts.contexts.edges[node[0]]:
             ending = [count for state, count in node[1] if starts.ends(state, edge)]
@@ -257,22 +219,21 @@ def most_shared(
                 row[after] = weight
                 edges[node, after] = edge
         graph[node] = [(weight, after) for after, weight in row.items()]
-        pending.extend(row)
+        numbers.add(row)
     stop = {node: _stopping(starts, node, weigh) for node in graph}
     value = longest(graph, stop)
     if value is None:
         return None
-    best, at = max(
-        (value[node] + _arriving(starts, node, weigh), -at)
-        for at, node in ((at, explored.nodes[at]) for at in explored.greatest)
-    )
+    totals = [value[node] + _arriving(starts, node, weigh) for node in vectors.maximal]
+    best = max(totals)
+    first = vectors.maximal[totals.index(best)]
     onwards = shortest(
-        [((explored.nodes[-at], value[explored.nodes[-at]]), [])],
+        [(None, (first, value[first]))],
         lambda here: _heaviest(here, graph, edges, value),
         lambda here: stop[here[0]] >= here[1],
     )
     assert onwards is not None
-    return best, [*explored.way(-at), *onwards[1]]
+    return best, [*vectors.path_to(first), *onwards[1]]
 
 
 def _heaviest(

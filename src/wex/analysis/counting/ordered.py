@@ -7,12 +7,11 @@ continuation reports it: when it ends, and nobody who comes before it does.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import TooManyError, backwards, shortest
 from wex.analysis.window_tables import DEAD
+from wex.automata.explore import Exploration, backwards, shortest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,41 +32,27 @@ class Lists:
     starts: Starts
     budget: Budget
     held: bool = False
-    nodes: list[Node] = field(default_factory=list)
-    parents: list[tuple[int, Edge] | None] = field(default_factory=list)
     _open: dict[Member, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.clears = self.starts.subject.clauses.keep == "disjoint"
-        self.nodes, self.parents = [(0, ())], [None]
-        seen = {self.nodes[0]}
-        queue = deque([0])
-        while queue:
-            at = queue.popleft()
-            context, order = self.nodes[at]
+        self._numbers: Exploration[Node, Edge] = Exploration([(0, ())], self.budget.check_vectors)
+        for context, order in self._numbers:
             for edge in self.starts.contexts.edges[context]:
-                after = (edge.to, self._kept(edge.to, self._moved(order, edge, spawn=True)))
-                if after not in seen:
-                    seen.add(after)
-                    self.nodes.append(after)
-                    self.parents.append((at, edge))
-                    queue.append(len(self.nodes) - 1)
-                    if len(seen) > self.budget.vectors or self.budget.left() < 0:
-                        raise TooManyError
+                after = self._kept(edge.to, self._moved(order, edge, spawn=True))
+                self._numbers.reach((edge.to, after), edge)
 
     @property
     def most(self) -> int:
         """Return the greatest number of starts."""
-        return max(len(order) for _, order in self.nodes)
+        return max(len(order) for _, order in self._numbers.states)
 
     def way_to(self, wanted: int) -> list[Edge]:
         """Return a way to the first list with so many starts."""
-        at = next(at for at, (_, order) in enumerate(self.nodes) if len(order) >= wanted)
-        found: list[Edge] = []
-        while (parent := self.parents[at]) is not None:
-            at, edge = parent
-            found.append(edge)
-        return found[::-1]
+        orders = (order for _, order in self._numbers.states)
+        return self._numbers.path_to(
+            next(n for n, order in enumerate(orders) if len(order) >= wanted)
+        )
 
     def ways_on(self, path: Sequence[Edge]) -> list[list[Edge]]:
         """Return for each open start at the end of a path how it can be reported."""
@@ -78,7 +63,7 @@ class Lists:
         return [self._way_on(self._narrowed(context, order, at)) for at in range(len(order))]
 
     def _way_on(self, member: Member) -> list[Edge]:
-        found = shortest([(member, [])], self._steps, self._reported)
+        found = shortest([(None, member)], self._steps, self._reported)
         assert found is not None
         (context, order, at), way = found
         for edge in self.starts.contexts.edges[context]:
@@ -123,23 +108,19 @@ class Lists:
 
     def _decide(self, first: Member) -> None:
         """Find out which members can be reported, of all that the first one can become."""
-        graph: dict[Member, list[Member]] = {}
-        reported: list[Member] = []
-        pending = [first]
-        while pending:
-            member = pending.pop()
-            if member in graph:
-                continue
-            if len(graph) > self.budget.vectors or self.budget.left() < 0:
-                raise TooManyError
-            graph[member] = []
-            if self._open.get(member, self._reported(member)):
-                reported.append(member)
-            elif member not in self._open:
-                graph[member] = [after for _, after in self._steps(member)]
-                pending.extend(graph[member])
-        winners = backwards(graph, reported)
-        self._open.update({member: member in winners for member in graph})
+        reported: list[int] = []
+
+        def successors(member: Member) -> list[Member]:
+            known = self._open.get(member)
+            if self._reported(member) if known is None else known:
+                reported.append(numbers[member])
+                return []
+            return [] if known is False else [after for _, after in self._steps(member)]
+
+        numbers: Exploration[Member, None] = Exploration([first], self.budget.check_vectors)
+        table = [[numbers[after] for after in successors(member)] for member in numbers]
+        winners = backwards(enumerate(table), reported)
+        self._open.update({member: number in winners for member, number in numbers.items()})
 
     def _steps(self, member: Member) -> Iterator[tuple[Edge, Member]]:
         context, order, at = member

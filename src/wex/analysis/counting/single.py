@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import OFTEN, backwards, cyclic, shortest
+from wex.analysis.graphs import cyclic
 from wex.analysis.regions.graph import SILENT
 from wex.analysis.window_tables import DEAD
+from wex.automata.explore import backwards, explore, shortest
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -72,22 +73,20 @@ class Starts:
     @cached_property
     def graph(self) -> dict[Place, list[Place]]:
         """Return every place that a start can come to, and where it can go from there."""
-        found: dict[Place, list[Place]] = {}
-        pending = [
-            (edge.to, self.born(edge))
+        first = [
+            (edge.to, born)
             for row in self.contexts.edges
             for edge in row
-            if self.born(edge) != DEAD
+            if (born := self.born(edge)) != DEAD
         ]
-        while pending:
-            place = pending.pop()
-            if place in found:
-                continue
-            if len(found) % OFTEN == 0:
-                self.budget.check()
-            found[place] = list(dict.fromkeys(after for _, after in self.steps(place)))
-            pending.extend(found[place])
-        return found
+        places, table = explore(first, self._next_places, self.budget.check)
+        return {
+            place: [places[number] for number in row]
+            for place, row in zip(places, table, strict=True)
+        }
+
+    def _next_places(self, place: Place) -> dict[Place, None]:
+        return dict.fromkeys(after for _, after in self.steps(place))
 
     def steps(self, place: Place) -> Iterator[tuple[Edge, Place]]:
         """Yield where a start can go from a place, as its automaton has it."""
@@ -100,7 +99,9 @@ class Starts:
     @cached_property
     def alive(self) -> Set[Place]:
         """Return the places from which a start can still end in a window."""
-        return backwards(self.graph, [place for place in self.graph if self.ends_here(place)])
+        return backwards(
+            self.graph.items(), [place for place in self.graph if self.ends_here(place)]
+        )
 
     @cached_property
     def held(self) -> Set[Place]:
@@ -109,7 +110,7 @@ class Starts:
 
     def completion(self, place: Place) -> list[Edge]:
         """Return a shortest way to a window for a start that is alive."""
-        found = shortest([(place, [])], self.steps, self.ends_here, self.budget.check)
+        found = shortest([(None, place)], self.steps, self.ends_here, self.budget.check)
         assert found is not None
         (context, state), way = found
         if self.subject.until is not None and not self.subject.clauses.or_end:
@@ -154,7 +155,7 @@ class Starts:
                 if (born := self.born(edge)) != DEAD:
                     yield edge, (edge.to, born)
 
-        return shortest([((0, DEAD), [])], successors, goals.__contains__, self.budget.check)
+        return shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
 
     def loop(self, place: Place, *, same_moment: bool = False) -> list[Edge]:
         """Return a cycle of a place on which a window ends."""
@@ -168,13 +169,13 @@ class Starts:
                 yield edge, (after, ended or here or self.ends(at[1], edge))
 
         goal = (place, True)
-        found = shortest([((place, False), [])], successors, goal.__eq__, self.budget.check)
+        found = shortest([(None, (place, False))], successors, goal.__eq__, self.budget.check)
         assert found is not None
         return found[1]
 
     def between(self, place: Place, goals: Set[Place]) -> tuple[Place, list[Edge]]:
         """Return the nearest of some places that a start can come to from one, and the way."""
-        found = shortest([(place, [])], self.steps, goals.__contains__, self.budget.check)
+        found = shortest([(None, place)], self.steps, goals.__contains__, self.budget.check)
         assert found is not None
         return found
 
@@ -224,7 +225,7 @@ class Starts:
             if spawn != DEAD and circles.get((edge.to, old)) == circles[place]:
                 if same_moment and not edge.same_moment:
                     continue
-                begins.append(((edge.to, spawn, old), [edge]))
+                begins.append((edge, (edge.to, spawn, old)))
         goal = (context, state, state)
         found = shortest(begins, successors, goal.__eq__, self.budget.check)
         return None if found is None else Pump(context, state, tuple(found[1]))

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import OFTEN, TooManyError
+from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
 from wex.analysis.regions.symbolic import symbolic_regions
+from wex.automata.explore import Exploration
 from wex.theory.terms import Always
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wex.analysis.regions.graph import Budget, Step
     from wex.analysis.window_tables import AnalysedWindow
@@ -43,7 +44,7 @@ class Edge:
 
 
 class Contexts:
-    """The reachable contexts, by number from the initial one on; `parent` leads back to it."""
+    """The reachable contexts: `edges[context]` are the events that can come, 0 is the initial one."""
 
     def __init__(
         self,
@@ -65,33 +66,26 @@ class Contexts:
             for each in promises
         ]
         initial: State = (0, (0,) * len(promises), (0,) * len(subjects))
-        numbers = {initial: 0}
-        self.states = [initial]
-        self.edges: list[list[Edge]] = []
-        self.parent: list[tuple[int, Edge] | None] = [None]
-        for looked, state in enumerate(self.states):
-            if looked % OFTEN == 0:
-                budget.check()
-            row = []
-            for step in space.edges[state[0]]:
-                after = self._after(state, step)
-                if after is None:
-                    continue
-                new = after not in numbers
-                if new:
-                    numbers[after] = len(self.states)
-                    self.states.append(after)
-                classes, same = step[0][: len(subjects)], moments and step[0][-1] == 0
-                edge = Edge(state[2], classes, numbers[after], step, same)
-                if new:
-                    self.parent.append((len(self.edges), edge))
-                row.append(edge)
-            self.edges.append(row)
+        self._numbers: Exploration[State, Edge] = Exploration([initial], budget.check)
+        self.edges: list[list[Edge]] = [
+            list(self._edges(state, moments=moments)) for state in self._numbers
+        ]
 
     @property
     def empty(self) -> bool:
         """Tell whether no stream conforms."""
         return any(not promise.live[0] for promise in self.promises)
+
+    def _edges(self, state: State, *, moments: bool) -> Iterator[Edge]:
+        """Yield the edges of a context, and number the contexts that they lead to."""
+        for step in self.space.edges[state[0]]:
+            after = self._after(state, step)
+            if after is not None:
+                classes, same = step[0][: len(self.subjects)], moments and step[0][-1] == 0
+                to = self._numbers.get(after, len(self._numbers))
+                edge = Edge(state[2], classes, to, step, same)
+                self._numbers.reach(after, edge)
+                yield edge
 
     def _after(self, state: State, step: Step) -> State | None:
         region, assumed, before = state
@@ -114,11 +108,7 @@ class Contexts:
 
     def path_to(self, context: int) -> list[Edge]:
         """Return a shortest path from the initial context."""
-        found: list[Edge] = []
-        while (before := self.parent[context]) is not None:
-            context, edge = before
-            found.append(edge)
-        return found[::-1]
+        return self._numbers.path_to(context)
 
 
 def contexts_of(

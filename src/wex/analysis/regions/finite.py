@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import SILENT, RegionGraph, Step, quotient
+from wex.automata.explore import Exploration
 from wex.spec.types import BOOL, Type
 from wex.theory import terms
 from wex.theory.evaluate import EXACT, holds
@@ -86,17 +87,17 @@ class FiniteSpace(RegionGraph):
 
     def _crawl(self) -> None:
         kinds = [(*kind.values, *kind.truths) for kind in self.fields.kinds]
-        numbers: dict[Node, int] = {(0, ()): 0}
-        nodes: list[Node] = [(0, ())]
+        numbers: Exploration[Node, None] = Exploration([(0, ())])
         self.steps: list[list[tuple[Step, int]]] = []  # with the kind of the event
         top = self.question.levels - 1
         taken = 0
-        for level, memory in nodes:
+        for level, memory in numbers:
             found: dict[Step, int] = {}
             for number, kind in enumerate(kinds):
                 taken += 1
-                if taken > MOST_STEPS or self.budget.left() < self.budget.seconds / 2:
+                if taken > MOST_STEPS:
                     raise TooManyError
+                self.budget.check(share=0.5)  # the rest is for refinement
                 action = self._action(level, (kind, *memory))
                 if action is None:
                     continue
@@ -105,12 +106,10 @@ class FiniteSpace(RegionGraph):
                     for age, each in enumerate((kind, *memory)[: self.question.depth])
                 )
                 node = (min(level + 1, top), after)
-                if node not in numbers:
-                    numbers[node] = len(nodes)
-                    nodes.append(node)
                 found.setdefault((action, numbers[node]), number)
             self.steps.append(list(found.items()))
         plain = [[step for step, _ in each] for each in self.steps]
+        nodes = numbers.states
         self.block = quotient(plain, [level for level, _ in nodes])
         # The initial node need not be in block 0.
         order = {self.block[0]: 0}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Action = tuple[int, ...]
 Step = tuple[Action, int]  # an action, and the region behind it
+STEPS = 256  # of work, between two looks at the clock
 SILENT = -1  # the class of a reader that does not read yet
 
 
@@ -37,6 +38,7 @@ class Budget:
     seconds: float = 2.0
     vectors: int = 20_000
     began: float = field(default_factory=time.thread_time)
+    _steps: int = 0  # since the last look at the clock, which is slow on some systems
 
     def renew(self) -> None:
         """Begin anew: for another answer."""
@@ -46,10 +48,22 @@ class Budget:
         """Return how many seconds are left."""
         return self.seconds - (time.thread_time() - self.began)
 
-    def check(self) -> None:
-        """Raise TooManyError if nothing is left."""
-        if self.left() < 0:
+    def check(self, _states: int = 0, *, steps: int = 1, share: float = 1.0) -> None:
+        """Count steps of work; raise TooManyError if a share of the time is used up.
+
+        A `check` of an `Exploration`: the number of its states does not matter here.
+        """
+        self._steps += steps
+        if self._steps >= STEPS:
+            self._steps = 0
+            if self.left() < (1 - share) * self.seconds:
+                raise TooManyError
+
+    def check_vectors(self, count: int) -> None:
+        """Raise TooManyError if there are too many combinations of starts, or no time is left."""
+        if count > self.vectors:
             raise TooManyError
+        self.check()
 
 
 class RegionGraph(ABC):

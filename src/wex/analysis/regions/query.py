@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
 from wex.compile.stream_order import equal, sorting
 from wex.theory import terms
@@ -133,21 +134,15 @@ def _states_by_phase(promise: AssumptionAutomaton) -> list[list[int]]:
     found: list[list[int]] = []
     current = {0} if promise.live[0] else set()
     for phase in range(last + 1):
+        letters = len(promise.phases[phase])
+
+        def successors(state: int, letters: int = letters) -> list[int]:
+            return [after for after in promise.table[state][:letters] if promise.live[after]]
+
         if phase == last:  # from here on the phase stays
-            pending = list(current)
-            while pending:
-                row = promise.table[pending.pop()][: len(promise.phases[last])]
-                for after in row:
-                    if promise.live[after] and after not in current:
-                        current.add(after)
-                        pending.append(after)
+            current = set(explore(current, successors)[0])
         found.append(sorted(current))
-        current = {
-            after
-            for state in current
-            for after in promise.table[state][: len(promise.phases[phase])]
-            if promise.live[after]
-        }
+        current = {after for state in current for after in successors(state)}
     return found
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step
+from wex.automata.explore import Exploration
 from wex.theory import terms
 from wex.theory.projection import (
     Prover,
@@ -158,17 +159,12 @@ class SymbolicSpace(RegionGraph):
         for (source, action, target), possible in sorted(self.may.items()):
             if possible:
                 steps.setdefault(source, []).append((action, target))
-        numbers = {initial: 0}
-        reached = [initial]
-        self.edges = []
-        for region in reached:
-            row = []
-            for action, target in steps.get(region, []):
-                if target not in numbers:
-                    numbers[target] = len(reached)
-                    reached.append(target)
-                row.append((action, numbers[target]))
-            self.edges.append(row)
+        numbers: Exploration[int, None] = Exploration([initial])
+        self.edges = [
+            [(action, numbers[target]) for action, target in steps.get(region, [])]
+            for region in numbers
+        ]
+        reached = numbers.states
         self.level = [self.level_of[each] for each in reached]
         self.region = [self.formulas[each] for each in reached]
 
