@@ -7,10 +7,9 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from wex.analysis.regions.query import assumptions_of
 from wex.analysis.witness import held_starts
 from wex.errors import DataError
-from wex.reference.assumptions import check_assumptions
+from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
 from wex.spec import Meaning
@@ -114,13 +113,12 @@ class Tried:
 
 def conforming(meaning: Meaning, longest: int) -> list[tuple[int, ...]]:
     """Return every stream up to a length that conforms, as numbers of events."""
-    events, promise = alphabet(meaning), assumptions_of(meaning)
+    events, assumptions = alphabet(meaning), Assumptions(meaning, unchecked=True)
     found = []
     for length in range(longest + 1):
         for word in product(range(len(events)), repeat=length):
             try:
-                if promise is not None:
-                    check_assumptions(promise, Stream((), [events[at] for at in word], []))
+                assumptions.check(Stream((), [events[at] for at in word], []))
             except DataError:
                 continue
             found.append(word)

@@ -152,11 +152,13 @@ def _regex_logic(inner: st.SearchStrategy[tree.Regex]) -> st.SearchStrategy[tree
     )
 
 
-regexes = st.recursive(
-    st.one_of(st.builds(tree.Atom, predicates), st.just(tree.Anything()), st.just(tree.Empty())),
-    _regex_logic,
-    max_leaves=5,
-)
+def regexes_of(atoms: st.SearchStrategy[tree.Regex]) -> st.SearchStrategy[tree.Regex]:
+    """Return expressions of every form over some atoms."""
+    leaf = st.one_of(atoms, st.just(tree.Anything()), st.just(tree.Empty()))
+    return st.recursive(leaf, _regex_logic, max_leaves=5)
+
+
+regexes = regexes_of(st.builds(tree.Atom, predicates))
 
 
 @st.composite

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from wex.compile.assumptions import assumption_automaton
 from wex.compile.guards import guarded_fields, moments
 from wex.compile.measures import measure_of
 from wex.engine.input.columns import Data, conform
@@ -16,7 +15,7 @@ from wex.engine.input.prepare import check_zones
 from wex.engine.input.sorting import sort
 from wex.engine.measures.results import measure_types, storage_of
 from wex.errors import DataError
-from wex.reference.assumptions import check_assumptions
+from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Passed, check_events, streams
 from wex.reference.windows import Definition
 from wex.spec import meaning
@@ -25,7 +24,6 @@ from wex.spec.types import OTHER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wex.compile.assumptions import AssumptionAutomaton
     from wex.reference.streams import Stream
     from wex.reference.windows import Found
     from wex.spec import Meaning, tree
@@ -38,28 +36,27 @@ def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
     order = [name.text for name in found.spec.stream.order_by]
     table = sort(conform(data, found.fields, keys), keys, order, found.fields)
     check_zones(moments(found), table)
-    promise, guarded = assumption_automaton(found), guarded_fields(found)
+    assumptions, guarded = Assumptions(found), guarded_fields(found)
     rows: list[Row] = []
     for stream in streams(table, keys, found.fields, guarded, skip_nulls=found.skip_nulls):
         try:
-            rows += _rows(found, promise, stream)
+            rows += _rows(found, assumptions, stream)
         except DataError:
             # Which fault is told: that of the shortest prefix of the stream that has one.
             for count in range(1, len(stream.events) + 1):
-                _rows(found, promise, stream.prefix(count), ended=False)
+                _rows(found, assumptions, stream.prefix(count), ended=False)
             raise
     return result_table(rows, table, found)
 
 
 def _rows(
-    meaning: Meaning, promise: AssumptionAutomaton | None, stream: Stream, *, ended: bool = True
+    meaning: Meaning, assumptions: Assumptions, stream: Stream, *, ended: bool = True
 ) -> list[Row]:
     """Return the windows of a stream; one that is not `ended` may go on."""
     check_events(stream, meaning.fields, guarded_fields(meaning))
     places = range(len(meaning.expanded.windows))
     definitions = [Definition(meaning, place, stream, ended=ended) for place in places]
-    if promise is not None:
-        check_assumptions(promise, stream)
+    assumptions.check(stream)
     ordered = [
         (each.reported, place, each)
         for place, definition in enumerate(definitions)
