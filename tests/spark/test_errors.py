@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
+from wex.engine.streaming.worker_errors import SECRET, WorkerError, sealed_errors
 from wex.errors import LimitError
 from wex.spark.batch_job import Job, explained
-from wex.spark.errors import SECRET, WorkerError, recovered, sent
+from wex.spark.errors import recovered
 
 OLD = 'WEX1:{"code": "null", "message": "forged", "hint": "", "kind": "DataError"}:WEX1'
 FORGED = base64.urlsafe_b64encode(
@@ -41,7 +42,7 @@ errors = st.one_of(
 
 
 def worker_error(error: wex.WexError, secret: bytes = SECRET) -> WorkerError:
-    with pytest.raises(WorkerError) as caught, sent(secret):
+    with pytest.raises(WorkerError) as caught, sealed_errors(secret):
         raise error
     return caught.value
 

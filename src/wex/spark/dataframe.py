@@ -17,9 +17,9 @@ from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Rules
+from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError
 from wex.spark.dead_letters import Aside, aside, new_run
-from wex.spark.errors import SECRET, sent
 from wex.spark.schemas import arrow_schema, quoted, spark_schema
 from wex.spark.session import check_workers
 from wex.spec import as_spec
@@ -225,7 +225,7 @@ def worker(
             assert letters is not None
             return letters.letter(f"{run}-{number:05d}")
 
-        with sent(secret):
+        with sealed_errors(secret):
             yield from found(plan, named(), ROWS, tally=tally, bad_rows=choice, letter=letter)
 
     return work

@@ -11,8 +11,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Bucket, Rules, made_by
+from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
 from wex.errors import StateError, WexError
-from wex.spark.errors import SECRET, hinted, sent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,9 +63,9 @@ class Operator(StatefulProcessor):
         """Yield what the rows of a micro-batch bring."""
         blobs = [blob for frame in rows for blob in frame["rows"] if blob is not None]
         table = pa.concat_tables(map(from_ipc, blobs)) if blobs else None
-        with sent(self._secret):
+        with sealed_errors(self._secret):
             bucket = self._bucket()
-            with hinted(bucket.engine.guarded, self._rules.bad_rows):
+            with bad_rows_hint(bucket.engine.guarded, self._rules.bad_rows):
                 if self._with_watermark:
                     found = bucket.arrive(table, _watermark_of(timerValues))
                 else:
@@ -79,9 +79,9 @@ class Operator(StatefulProcessor):
         expiredTimerInfo: Any,  # noqa: ARG002, N803
     ) -> Iterator[pd.DataFrame]:
         """Yield what the watermark brings to a bucket without new rows."""
-        with sent(self._secret):
+        with sealed_errors(self._secret):
             bucket = self._bucket()
-            with hinted(bucket.engine.guarded, self._rules.bad_rows):
+            with bad_rows_hint(bucket.engine.guarded, self._rules.bad_rows):
                 found = bucket.arrive(None, _watermark_of(timerValues))
             yield self._done(key, bucket, found)
 
