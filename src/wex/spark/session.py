@@ -94,7 +94,14 @@ def _silence() -> Iterator[None]:
         os.close(nowhere)
 
 
-ASK = "import sys, wex; print(*sys.version_info[:2], wex.__version__)"
+# Prints the version of a Python and, if it has wex, that of wex.
+ASK_VERSIONS = """
+import importlib.util, sys
+print(*sys.version_info[:2])
+if importlib.util.find_spec("wex"):
+    import wex
+    print(wex.__version__)
+"""
 SECONDS = 60  # that an answer may take
 
 
@@ -136,22 +143,22 @@ def _check(python: str) -> None:
 
 
 def _wrong_with(python: str) -> str | None:
-    """Return why a Python cannot run the jobs of this one; None: it can."""
+    """Return why a Python cannot run the jobs of this one; None if it can."""
     try:
-        done = subprocess.run(  # noqa: S603  (what Spark is about to run)
-            [python, "-c", ASK], capture_output=True, text=True, check=False, timeout=SECONDS
-        )
+        done = subprocess.run(  # noqa: S603  (the program that Spark is about to run)
+            [python, "-c", ASK_VERSIONS], capture_output=True, text=True, check=False, timeout=SECONDS
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it does not run"])[-1]
-        if "No module named 'wex'" in last:
-            return "there is no wex in it"
         return f"wex cannot be loaded there ({last})"
-    *version, other = done.stdout.split()
-    own = [str(each) for each in sys.version_info[:2]]
+    version, *installed = done.stdout.splitlines() or [""]
+    if not installed:
+        return "there is no wex in it"
+    own = " ".join(map(str, sys.version_info[:2]))
     if version != own:
-        return f"it is Python {'.'.join(version)}, and this is {'.'.join(own)}"
-    if other != wex.__version__:
-        return f"it has wex {other}, and this is {wex.__version__}"
+        return f"it is Python {version.replace(' ', '.')}, and this is {own.replace(' ', '.')}"
+    if installed != [wex.__version__]:
+        return f"it has wex {installed[0]}, and this is {wex.__version__}"
     return None

@@ -11,15 +11,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from wex.engine.engine import engine_of
 from wex.errors import WexError
-from wex.spark.batch_job import (
-    MARKED,
-    WITHOUT_SCHEMA,
-    as_declared,
-    explained,
-    format_of,
-    marked_schema,
-)
+from wex.spark.batch_job import MARKED, WITHOUT_SCHEMA, as_declared, format_of, marked_schema
+from wex.spark.causes import condition_of
 from wex.spark.dataframe import METRICS, windows, with_order
+from wex.spark.errors import explained
 from wex.spark.operator import COUNTED
 from wex.spark.schemas import declared_schema, quoted
 
@@ -99,7 +94,7 @@ def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | No
     try:
         return reader.load(job.source).schema
     except AnalysisException as error:
-        if "UNABLE_TO_INFER_SCHEMA" in str(error):
+        if condition_of(error) == "UNABLE_TO_INFER_SCHEMA":
             return None
         raise
 
