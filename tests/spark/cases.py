@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -31,9 +32,10 @@ from wex.compile.planning import plan_of
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import Sieve
 from wex.examples import market
-from wex.spark import create_view, recovered, register, windows
+from wex.spark import create_view, internals, recovered, register, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import explained
+from wex.spark.schemas import to_arrow
 from wex.spark.worker import found as found_by_workers
 from wex.theory.evaluate import Event
 
@@ -447,10 +449,29 @@ def errors_by_condition(spark: SparkSession) -> None:
                 raise AssertionError(f"call {number} does not end with {code}")
 
 
+def without_converters(spark: SparkSession) -> None:
+    """Convert schemas in the documented way where PySpark does not have its own functions."""
+    types = "k string, t timestamp, n timestamp_ntz, d date, b boolean, i int, l long, x double, m decimal(9,2)"
+    schema = spark.createDataFrame(
+        [], f"{types}, a array<int>, s struct<p: string, q: date>, o map<string, long>"
+    ).schema
+    arrow = to_arrow(schema)
+    with patch.object(internals, "_converters", None):
+        slow = to_arrow(schema)
+        assert slow.names == arrow.names
+        assert all(
+            one == two or pa.types.is_nested(one)
+            for one, two in zip(slow.types, arrow.types, strict=True)
+        )
+        assert same(spark, TREND, market.trades(500, 3)) > 5
+        documented = internals.spark_schema_of(arrow)
+    assert documented.simpleString() == internals.spark_schema_of(arrow).simpleString()
+
+
 CASES = [
     many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, random_specs,
     mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
-    errors_by_condition,
+    errors_by_condition, without_converters,
 ]  # fmt: skip
 
 

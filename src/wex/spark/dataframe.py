@@ -20,7 +20,8 @@ from wex.engine.streaming.bucket import Rules
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError
 from wex.spark.dead_letters import Aside, aside, new_run
-from wex.spark.schemas import arrow_schema, quoted, spark_schema
+from wex.spark.internals import spark_schema_of
+from wex.spark.schemas import arrow_schema, quoted
 from wex.spark.session import check_workers
 from wex.spec import as_spec
 from wex.spec.arguments import with_arguments
@@ -182,7 +183,7 @@ def _mapped(
         together = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
     ordered = together.sortWithinPartitions(*by)
     function = worker(engine.plan.to_bytes(), list(own), tally=tally, apart=apart, run=run)
-    return ordered.mapInArrow(function, spark_schema(result.schema))
+    return ordered.mapInArrow(function, spark_schema_of(result.schema))
 
 
 def by_position(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:

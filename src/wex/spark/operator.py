@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming import StatefulProcessor
 
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Bucket, Rules, made_by
 from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
 from wex.errors import StateError, WexError
+from wex.spark.internals import micro_batch
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+    from pyspark.sql.streaming import StatefulProcessorHandle
 
     from wex.engine.engine import Engine
     from wex.spark.dead_letters import DeadLetters
 
-# What Spark says to a task about the query and the micro-batch that it belongs to.
-QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 COUNTED = ("processed", "late", "bad", "buffered", "open", "state_bytes", "streams")
 FOUND = "windows binary, " + ", ".join(f"{name} long" for name in COUNTED)
 
@@ -150,20 +149,16 @@ class Operator(StatefulProcessor):
         The checkpoint fixes the query, its micro-batches and the rows of each; several specs in one
         query have windows of different names.
         """
-        from pyspark import TaskContext  # noqa: PLC0415  (on the worker)
-
-        context = TaskContext.get()
-        query, batch = (
-            None if context is None else context.getLocalProperty(each) for each in (QUERY, BATCH)
-        )
-        if query is None or batch is None:
+        running = micro_batch()
+        if running is None:
             message = "Spark does not tell its workers which micro-batch they work on"
             raise WexError("bad-rows-to", message, "say bad_rows='skip' here")
+        query, batch = running
         from wex.spark.worker import engine_in  # noqa: PLC0415
 
         names = "\n".join(sorted(each.name for each in engine_in(self._plan).plan.windows))
         spec = hashlib.sha256(names.encode()).hexdigest()[:8]
-        name = f"{query[:8]}-{spec}-{int(batch):08d}-{bucket:04d}"
+        name = f"{query[:8]}-{spec}-{batch:08d}-{bucket:04d}"
         self._written[name] = self._written.get(name, -1) + 1
         again = self._written[name]
         return f"{name}-{again}" if again else name

@@ -20,7 +20,8 @@ from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError
 from wex.spark.dataframe import ROWS, with_order
-from wex.spark.schemas import declared_schema, spark_schema, to_arrow
+from wex.spark.internals import spark_schema_of
+from wex.spark.schemas import declared_schema, to_arrow
 from wex.spark.session import check_workers
 from wex.spec.types import OTHER
 
@@ -46,7 +47,7 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
     result = SortedScan(engine).feed(declared.empty_table()).schema
     plan, secret = engine.plan.to_bytes(), SECRET
 
-    @arrow_udtf(returnType=spark_schema(result))  # type: ignore[arg-type]
+    @arrow_udtf(returnType=spark_schema_of(result))  # type: ignore[arg-type]
     class Windows:
         def __init__(self) -> None:
             self.pieces = None

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamReader
+    from pyspark.sql.streaming import DataStreamReader, StreamingQuery
 
     from wex.engine.engine import Engine
     from wex.spark.batch_job import Job
