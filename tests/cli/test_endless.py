@@ -141,7 +141,7 @@ def test_wrong_data(tmp_path: Path) -> None:
     parquet.write_table(null, tmp_path / "parquet" / "1.parquet")
     for kind, code in {
         "json": b"'oops' is no int",
-        "csv": b"unreadable",
+        "csv": b"columns-differ",
         "parquet": b"null-order",
     }.items():
         done = run("run", str(spec), "--input", str(tmp_path / kind), "--input-format", kind, "--output",

@@ -115,20 +115,25 @@ def java_of(parent: int) -> list[int]:
     return found
 
 
+STAGE = "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 in stage 1.0"
+
+
 @pytest.mark.parametrize(
-    ("said", "cause"),
-    [  # what cannot be had on one machine, or would take its memory
-        ("java.lang.OutOfMemoryError: Java heap space", "Java has no memory left"),
-        ("ExecutorLostFailure (executor 3 exited caused by one of the running tasks)", "an executor was lost"),
+    ("text", "message"),
+    [  # failures that one machine does not have, or that would take its memory
+        ("Job aborted\nCaused by: java.lang.OutOfMemoryError: Java heap space\n\tat x", "Java has no memory left"),
+        (f"{STAGE} (TID 7) (10.0.0.1 executor 3): java.lang.OutOfMemoryError: x\n\tat x", "Java has no memory left"),
+        (f"{STAGE} (TID 7) (10.0.0.1 executor 3): ExecutorLostFailure (executor 3 exited caused by one of the"
+         " running tasks) Reason: Container killed by YARN", "an executor was lost"),
     ],
 )  # fmt: skip
-def test_causes_that_are_only_told(said: str, cause: str) -> None:
+def test_failures_of_clusters(text: str, message: str) -> None:
     job = Job("in", "out")
-    found = failure(RuntimeError(f"Job aborted\nCaused by: {said}\n\tat x"), job, "c")
-    assert found is not None
-    assert found.message.startswith(cause)
-    assert "nothing is lost, c has what was done" in str(found.hint)
-    over = failure(RuntimeError(said), Job("in", "out", mode="overwrite"))
+    error = failure(RuntimeError(text), job, "c")
+    assert error is not None
+    assert error.message.startswith(message)
+    assert "nothing is lost, c has what was done" in str(error.hint)
+    over = failure(RuntimeError(text), Job("in", "out", mode="overwrite"))
     assert over is not None
     assert "what out had before may be gone" in str(over.hint)
     assert failure(RuntimeError("something else"), job) is None

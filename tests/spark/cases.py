@@ -6,6 +6,7 @@ python -m tests.spark.cases classic|connect [CASE …]
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +31,10 @@ from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import Sieve
 from wex.examples import market
-from wex.spark import create_view, recovered, register, windows
+from wex.spark import create_view, internals, recovered, register, windows
+from wex.spark.batch_job import Job
+from wex.spark.errors import explained
+from wex.spark.schemas import to_arrow
 from wex.spark.worker import found as found_by_workers
 from wex.stages import plan_of
 from wex.theory.evaluate import Event
@@ -388,9 +393,85 @@ def readable_errors(spark: SparkSession) -> None:
     assert shown[3].startswith("[wex:")
 
 
+def killed_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield from batches
+
+
+def errors_by_condition(spark: SparkSession) -> None:
+    """Recognise the errors of Spark, whichever way an interface reports them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        job = Job(str(folder / "in"), str(folder / "out"))
+        for path, text in {
+            "headers/1.csv": "k,x\na,1\n", "headers/2.csv": "x,k\n1,a\n", "text.csv": "k,x\na,abc\n",
+            "text.json": '{"k": "a", "x": "abc"}\n', "no.parquet": "this is text",
+        }.items():  # fmt: skip
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text)
+        few = spark.range(3)
+        few.write.parquet(str(folder / "ids"))
+        header = spark.read.option("header", "true")
+        strict = header.option("enforceSchema", "false")
+        ids = str(folder / "ids")
+
+        def stream(frame: DataFrame, to: str) -> None:
+            query = frame.writeStream.format("parquet").option(
+                "checkpointLocation", f"{folder}/{to}-c"
+            )
+            query.trigger(availableNow=True).start(f"{folder}/{to}").awaitTermination()
+
+        calls: list[tuple[str, Callable[[], object]]] = [
+            ("output-exists", lambda: few.write.parquet(ids)),
+            ("no-file", lambda: spark.read.parquet(str(folder / "none")).collect()),
+            ("columns-differ", lambda: strict.csv(str(folder / "headers")).write.parquet(job.target)),
+            ("wrong-value", lambda: header.csv(f"{folder}/text.csv").select(F.col("x").cast("int")).collect()),
+            ("wrong-value", lambda: spark.read.schema("k string, x int").option("mode", "FAILFAST")
+                .json(f"{folder}/text.json").collect()),
+            ("unreadable", lambda: spark.read.parquet(f"{folder}/no.parquet").collect()),
+            ("unreadable", lambda: spark.read.schema("id string").parquet(ids).collect()),
+            ("spark-refused", lambda: few.select("nothing").collect()),
+            ("spark-failed", lambda: few.mapInArrow(killed_worker, "id long").collect()),
+            ("columns-differ", lambda: stream(spark.readStream.schema("k string, x string").option("header", "true")
+                .option("enforceSchema", "false").csv(str(folder / "headers")), "headers-out")),
+            ("spark-failed", lambda: stream(spark.readStream.schema("id long").parquet(ids)
+                .mapInArrow(killed_worker, "id long"), "killed-out")),
+        ]  # fmt: skip
+        for number, (code, call) in enumerate(calls):
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001  (Spark's own, of many kinds)
+                told = explained(error, job)
+                assert told.code == code, (number, code, told, error)
+                if code == "spark-failed":
+                    assert told.message.startswith("a Python worker was killed"), told
+            else:
+                raise AssertionError(f"call {number} does not end with {code}")
+
+
+def without_converters(spark: SparkSession) -> None:
+    """Convert schemas in the documented way where PySpark does not have its own functions."""
+    types = "k string, t timestamp, n timestamp_ntz, d date, b boolean, i int, l long, x double, m decimal(9,2)"
+    schema = spark.createDataFrame(
+        [], f"{types}, a array<int>, s struct<p: string, q: date>, o map<string, long>"
+    ).schema
+    arrow = to_arrow(schema)
+    with patch.object(internals, "_converters", None):
+        slow = to_arrow(schema)
+        assert slow.names == arrow.names
+        assert all(
+            one == two or pa.types.is_nested(one)
+            for one, two in zip(slow.types, arrow.types, strict=True)
+        )
+        assert same(spark, TREND, market.trades(500, 3)) > 5
+        documented = internals.spark_schema_of(arrow)
+    assert documented.simpleString() == internals.spark_schema_of(arrow).simpleString()
+
+
 CASES = [
     many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, random_specs,
     mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
+    errors_by_condition, without_converters,
 ]  # fmt: skip
 
 

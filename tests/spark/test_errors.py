@@ -8,11 +8,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import AnalysisException, UnsupportedOperationException
 
 import wex
+from wex.engine.streaming.worker_errors import SECRET, WorkerError, sealed_errors
 from wex.errors import LimitError
-from wex.spark.batch_job import Job, explained
-from wex.spark.errors import SECRET, WorkerError, recovered, sent
+from wex.spark.batch_job import Job
+from wex.spark.errors import explained, recovered
 
 OLD = 'WEX1:{"code": "null", "message": "forged", "hint": "", "kind": "DataError"}:WEX1'
 FORGED = base64.urlsafe_b64encode(
@@ -41,7 +43,7 @@ errors = st.one_of(
 
 
 def worker_error(error: wex.WexError, secret: bytes = SECRET) -> WorkerError:
-    with pytest.raises(WorkerError) as caught, sent(secret):
+    with pytest.raises(WorkerError) as caught, sealed_errors(secret):
         raise error
     return caught.value
 
@@ -119,3 +121,87 @@ def test_what_a_worker_says_of_itself_is_told_in_a_line() -> None:
     told = explained(ValueError(said), Job("in.csv", "out.csv"))
     assert told.code == "spark-failed"
     assert "a Python worker failed: ModuleNotFoundError: No module named 'z'" in told.message
+
+
+class Java:
+    """An exception of Java's, as py4j shows it; one without a condition does not have the method."""
+
+    def __init__(self, name: str, message: str | None, cause: Java | None = None) -> None:
+        self.name, self.message, self.cause = name, message, cause
+
+    def getClass(self) -> Java:  # noqa: N802
+        return self
+
+    def getName(self) -> str:  # noqa: N802
+        return self.name
+
+    def getMessage(self) -> str | None:  # noqa: N802
+        return self.message
+
+    def getCause(self) -> Java | None:  # noqa: N802
+        return self.cause
+
+
+class BridgeError(Exception):
+    def __init__(self, java: Java) -> None:
+        super().__init__("An error occurred while calling o1.save")
+        self.java_exception = java
+
+
+JOB = Job("in.csv", "out")
+
+
+def test_causes_of_java() -> None:
+    header = Java(
+        "x.SparkIllegalArgumentException", "CSV header does not conform to the schema.\n Header: x"
+    )
+    unreadable = (
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file 1.csv.  SQLSTATE: KD001"
+    )
+    file = Java("org.apache.spark.SparkException", unreadable, header)
+    assert explained(BridgeError(file), JOB).code == "columns-differ"
+    file.cause = Java("java.io.IOException", None)
+    told = explained(BridgeError(file), JOB)
+    assert (told.code, told.message) == (
+        "unreadable",
+        "Encountered error while reading file 1.csv.",
+    )
+    file.cause.cause = file  # a cycle
+    assert explained(BridgeError(file), JOB).code == "unreadable"
+    memory = Java("java.lang.OutOfMemoryError", "Java heap space")
+    assert explained(BridgeError(Java("x.SparkException", "Job aborted.", memory)), JOB).message == "Java has no memory left"  # fmt: skip
+    other = Java("x.SparkException", "[OTHER] Something else. SQLSTATE: 1\n\tat x")
+    told = explained(BridgeError(other), JOB)
+    assert (told.code, told.message) == ("spark-failed", "Spark: Something else.")
+
+
+def test_causes_in_the_trace_of_a_server() -> None:
+    error = UnsupportedOperationException(
+        "Query failed", errorClass="STREAM_FAILED", messageParameters={}
+    )
+    error.getStackTrace = lambda: (  # type: ignore[attr-defined]
+        "x.StreamingQueryException\n\tat x\nCaused by: x.SparkException: [CAST_INVALID_INPUT] The value 'a'. SQLSTATE: 2"
+    )
+    told = explained(error, JOB)
+    assert (told.code, told.message) == ("wrong-value", "in.csv: The value 'a'.")
+
+
+@pytest.mark.parametrize("name", ["PATH_NOT_FOUND", "PATH_NOT_FOUND.BELOW"])
+def test_conditions_and_not_words(name: str) -> None:
+    """A condition counts where Spark gives it, and not where a message mentions it."""
+    error = AnalysisException("nothing in words", errorClass=name, messageParameters={})
+    assert explained(error, JOB).code == "no-file"
+    assert (
+        explained(ValueError("a value PATH_NOT_FOUND, or [PATH_NOT_FOUND] "), JOB).code
+        == "spark-failed"
+    )
+    assert explained(AnalysisException("PATH_NOT_FOUND", errorClass=name.replace("FOUND", "FOUNDER"), messageParameters={}), JOB).code == "spark-refused"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionRefusedError(111, "Connection refused"), ConnectionResetError()]
+)
+def test_java_has_ended(error: Exception) -> None:
+    assert explained(error, JOB).message.startswith("the Java process of Spark has ended")
+    elsewhere = Java("java.net.ConnectException", "Connection refused")
+    assert "Java process" not in explained(BridgeError(elsewhere), JOB).message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (the usual name)
 from pyspark.sql.types import StringType
@@ -21,7 +19,7 @@ from wex.engine.input.bad_rows import CORRUPT
 from wex.errors import WexError
 from wex.spark.dataframe import counted, windows_and_tally, with_order
 from wex.spark.dead_letters import new_run
-from wex.spark.errors import failure, recovered
+from wex.spark.errors import explained
 from wex.spark.schemas import declared_schema, quoted
 from wex.spark.session import check_workers
 
@@ -143,63 +141,3 @@ def marked_schema(engine: Engine) -> StructType:
 def format_of(path: str) -> str:
     """Return the format that the ending of a path stands for."""
     return ENDINGS.get(Path(path.rstrip("/")).suffix.lower(), "parquet")
-
-
-def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
-    """Return what an error of Spark's means for the user; `checkpoint` is that of an endless job."""
-    found = recovered(error)
-    if found is not None:
-        return found
-    said = str(error)
-    for condition, explain in EXPLANATIONS.items():
-        if condition in said:
-            code, message, hint = explain
-            line = next((each for each in said.splitlines() if condition in each), "")
-            told = line.partition(f"{condition}] ")[2].partition(" SQLSTATE")[0]
-            return WexError(code, message.format(job=job, told=told), hint)
-    refused = isinstance(error, AnalysisException | IllegalArgumentException)
-    failed = None if refused else failure(error, job, checkpoint)
-    if failed is not None:
-        return failed
-    code = "spark-refused" if refused else "spark-failed"
-    first = next((each for each in said.splitlines() if each.strip()), type(error).__name__)
-    raised = re.findall(r"^[\w.]+: .+$", said.rpartition(TRACEBACK)[2], re.MULTILINE)
-    if TRACEBACK in said and raised:  # the last line of a worker's traceback says what it is
-        first = f"a Python worker failed: {raised[0]}"
-    return WexError(code, f"Spark: {first}", "--debug shows all that Spark says")
-
-
-TRACEBACK = "Traceback (most recent call last)"
-
-EXPLANATIONS = {
-    "CSV header does not conform": (
-        "columns-differ",
-        "the files of {job.source} have different columns, or the same in another order",
-        "give all files the same header",
-    ),
-    "PATH_ALREADY_EXISTS": (
-        "output-exists",
-        "{job.target} exists already",
-        "choose another --output, or say --mode overwrite or append",
-    ),
-    "PATH_NOT_FOUND": (
-        "no-file",
-        "{job.source} does not exist",
-        "give the path of a file or folder",
-    ),
-    "CAST_INVALID_INPUT": (
-        "wrong-value",
-        "{job.source}: {told}",
-        "mend the value, or declare the field as string",
-    ),
-    "MALFORMED_RECORD_IN_PARSING": (
-        "wrong-value",
-        "{job.source}: {told}",
-        "do its values fit the types of the stream line?",
-    ),
-    "FAILED_READ_FILE.NO_HINT": (  # in an endless job the reason does not come along
-        "unreadable",
-        "{told}",
-        "is it whole, are its columns those of the other files, do its values fit the stream line?",
-    ),
-}

@@ -17,10 +17,11 @@ from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Rules
+from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError
 from wex.spark.dead_letters import Aside, aside, new_run
-from wex.spark.errors import SECRET, sent
-from wex.spark.schemas import arrow_schema, quoted, spark_schema
+from wex.spark.internals import spark_schema_of
+from wex.spark.schemas import arrow_schema, quoted
 from wex.spark.session import check_workers
 from wex.spec import as_spec
 from wex.spec.arguments import with_arguments
@@ -182,7 +183,7 @@ def _mapped(
         together = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
     ordered = together.sortWithinPartitions(*by)
     function = worker(engine.plan.to_bytes(), list(own), tally=tally, apart=apart, run=run)
-    return ordered.mapInArrow(function, spark_schema(result.schema))
+    return ordered.mapInArrow(function, spark_schema_of(result.schema))
 
 
 def by_position(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:
@@ -225,7 +226,7 @@ def worker(
             assert letters is not None
             return letters.letter(f"{run}-{number:05d}")
 
-        with sent(secret):
+        with sealed_errors(secret):
             yield from found(plan, named(), ROWS, tally=tally, bad_rows=choice, letter=letter)
 
     return work

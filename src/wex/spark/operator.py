@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming import StatefulProcessor
 
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Bucket, Rules, made_by
+from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
 from wex.errors import StateError, WexError
-from wex.spark.errors import SECRET, hinted, sent
+from wex.spark.internals import micro_batch
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+    from pyspark.sql.streaming import StatefulProcessorHandle
 
     from wex.engine.engine import Engine
     from wex.spark.dead_letters import DeadLetters
 
-# What Spark says to a task about the query and the micro-batch that it belongs to.
-QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 COUNTED = ("processed", "late", "bad", "buffered", "open", "state_bytes", "streams")
 FOUND = "windows binary, " + ", ".join(f"{name} long" for name in COUNTED)
 
@@ -63,9 +62,9 @@ class Operator(StatefulProcessor):
         """Yield what the rows of a micro-batch bring."""
         blobs = [blob for frame in rows for blob in frame["rows"] if blob is not None]
         table = pa.concat_tables(map(from_ipc, blobs)) if blobs else None
-        with sent(self._secret):
+        with sealed_errors(self._secret):
             bucket = self._bucket()
-            with hinted(bucket.engine.guarded, self._rules.bad_rows):
+            with bad_rows_hint(bucket.engine.guarded, self._rules.bad_rows):
                 if self._with_watermark:
                     found = bucket.arrive(table, _watermark_of(timerValues))
                 else:
@@ -79,9 +78,9 @@ class Operator(StatefulProcessor):
         expiredTimerInfo: Any,  # noqa: ARG002, N803
     ) -> Iterator[pd.DataFrame]:
         """Yield what the watermark brings to a bucket without new rows."""
-        with sent(self._secret):
+        with sealed_errors(self._secret):
             bucket = self._bucket()
-            with hinted(bucket.engine.guarded, self._rules.bad_rows):
+            with bad_rows_hint(bucket.engine.guarded, self._rules.bad_rows):
                 found = bucket.arrive(None, _watermark_of(timerValues))
             yield self._done(key, bucket, found)
 
@@ -150,20 +149,16 @@ class Operator(StatefulProcessor):
         The checkpoint fixes the query, its micro-batches and the rows of each; several specs in one
         query have windows of different names.
         """
-        from pyspark import TaskContext  # noqa: PLC0415  (on the worker)
-
-        context = TaskContext.get()
-        query, batch = (
-            None if context is None else context.getLocalProperty(each) for each in (QUERY, BATCH)
-        )
-        if query is None or batch is None:
+        running = micro_batch()
+        if running is None:
             message = "Spark does not tell its workers which micro-batch they work on"
             raise WexError("bad-rows-to", message, "say bad_rows='skip' here")
+        query, batch = running
         from wex.spark.worker import engine_in  # noqa: PLC0415
 
         names = "\n".join(sorted(each.name for each in engine_in(self._plan).plan.windows))
         spec = hashlib.sha256(names.encode()).hexdigest()[:8]
-        name = f"{query[:8]}-{spec}-{int(batch):08d}-{bucket:04d}"
+        name = f"{query[:8]}-{spec}-{batch:08d}-{bucket:04d}"
         self._written[name] = self._written.get(name, -1) + 1
         again = self._written[name]
         return f"{name}-{again}" if again else name

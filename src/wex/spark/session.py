@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import wex
 from wex.errors import WexError
+from wex.spark.internals import TRACE_LOGGER, python_of_local_workers, started_by_spark_submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,12 +48,12 @@ def new_session(
     # Workers on this machine run the same Python; where spark-submit has chosen one, that stays.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # PySpark logs whole stack traces of the JVM beside the errors that it raises.
-    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    logging.getLogger(TRACE_LOGGER).disabled = True
     if quiet:  # so does the bridge to Java when Java is gone
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         logging.getLogger("py4j").propagate = False
     builder = SparkSession.builder.appName("wex")
-    if master is not None or "SPARK_ENV_LOADED" not in os.environ:
+    if master is not None or not started_by_spark_submit():
         builder = builder.master(master or "local[*]")
     shown = {"spark.ui.showConsoleProgress": str(progress).lower()}
     for name, value in {**SETTINGS, **shown, **conf}.items():
@@ -94,7 +95,14 @@ def _silence() -> Iterator[None]:
         os.close(nowhere)
 
 
-ASK = "import sys, wex; print(*sys.version_info[:2], wex.__version__)"
+# Prints the version of a Python and, if it has wex, that of wex.
+ASK_VERSIONS = """
+import importlib.util, sys
+print(*sys.version_info[:2])
+if importlib.util.find_spec("wex"):
+    import wex
+    print(wex.__version__)
+"""
 SECONDS = 60  # that an answer may take
 
 
@@ -103,21 +111,9 @@ def check_workers(spark: SparkSession) -> None:
 
     On a cluster nobody knows before they run.
     """
-    python = _python_of_workers(spark)
+    python = python_of_local_workers(spark)
     if python is not None:
         _check(python)
-
-
-def _python_of_workers(spark: SparkSession) -> str | None:
-    """Return what workers on this machine are started with; None: they run elsewhere."""
-    if hasattr(spark, "sparkContext"):
-        context = spark.sparkContext
-        local = str(context.master).startswith("local")
-        return str(context.pythonExec) if local else None
-    # Spark Connect: a server that PySpark has started in this process takes it from there.
-    if "SPARK_LOCAL_REMOTE" not in os.environ:
-        return None
-    return os.environ.get("PYSPARK_PYTHON") or os.environ.get("PYSPARK_DRIVER_PYTHON") or "python3"
 
 
 @lru_cache(maxsize=16)
@@ -136,22 +132,22 @@ def _check(python: str) -> None:
 
 
 def _wrong_with(python: str) -> str | None:
-    """Return why a Python cannot run the jobs of this one; None: it can."""
+    """Return why a Python cannot run the jobs of this one; None if it can."""
     try:
-        done = subprocess.run(  # noqa: S603  (what Spark is about to run)
-            [python, "-c", ASK], capture_output=True, text=True, check=False, timeout=SECONDS
-        )
+        done = subprocess.run(  # noqa: S603  (the program that Spark is about to run)
+            [python, "-c", ASK_VERSIONS], capture_output=True, text=True, check=False, timeout=SECONDS
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it does not run"])[-1]
-        if "No module named 'wex'" in last:
-            return "there is no wex in it"
         return f"wex cannot be loaded there ({last})"
-    *version, other = done.stdout.split()
-    own = [str(each) for each in sys.version_info[:2]]
+    version, *installed = done.stdout.splitlines() or [""]
+    if not installed:
+        return "there is no wex in it"
+    own = " ".join(map(str, sys.version_info[:2]))
     if version != own:
-        return f"it is Python {'.'.join(version)}, and this is {'.'.join(own)}"
-    if other != wex.__version__:
-        return f"it has wex {other}, and this is {wex.__version__}"
+        return f"it is Python {version.replace(' ', '.')}, and this is {own.replace(' ', '.')}"
+    if installed != [wex.__version__]:
+        return f"it has wex {installed[0]}, and this is {wex.__version__}"
     return None

@@ -17,10 +17,11 @@ from pyspark.sql.functions import arrow_udtf
 
 from wex.engine.engine import engine_of
 from wex.engine.sorted_scan import SortedScan
+from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError
 from wex.spark.dataframe import ROWS, with_order
-from wex.spark.errors import SECRET, sent
-from wex.spark.schemas import declared_schema, spark_schema, to_arrow
+from wex.spark.internals import spark_schema_of
+from wex.spark.schemas import declared_schema, to_arrow
 from wex.spark.session import check_workers
 from wex.spec.types import OTHER
 
@@ -46,7 +47,7 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
     result = SortedScan(engine).feed(declared.empty_table()).schema
     plan, secret = engine.plan.to_bytes(), SECRET
 
-    @arrow_udtf(returnType=spark_schema(result))  # type: ignore[arg-type]
+    @arrow_udtf(returnType=spark_schema_of(result))  # type: ignore[arg-type]
     class Windows:
         def __init__(self) -> None:
             self.pieces = None
@@ -54,14 +55,14 @@ def register(spark: SparkSession, name: str, spec: SpecLike) -> None:
         def eval(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
             from wex.spark.worker import Pieces  # noqa: PLC0415  (on the worker)
 
-            with sent(secret):
+            with sealed_errors(secret):
                 if self.pieces is None:
                     self.pieces = Pieces(plan, ROWS, result)  # type: ignore[assignment]
                 yield from self.pieces.feed(rows)  # type: ignore[attr-defined]
 
         def terminate(self) -> Iterator[pa.Table]:
             if self.pieces is not None:
-                with sent(secret):
+                with sealed_errors(secret):
                     yield from self.pieces.close()
 
     spark.udtf.register(name, Windows.asDeterministic())  # type: ignore[attr-defined]

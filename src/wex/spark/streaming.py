@@ -18,8 +18,9 @@ from wex.engine.sorted_scan import SortedScan
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import WexError
 from wex.spark.dataframe import METRICS, by_position
+from wex.spark.internals import WATERMARK_DELAY, spark_schema_of
 from wex.spark.operator import COUNTED, FOUND, Operator
-from wex.spark.schemas import arrow_schema, spark_schema
+from wex.spark.schemas import arrow_schema
 from wex.spark.session import ROCKSDB
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 BUCKET = "bucket"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column
 PACKED = "bucket int, rows binary"
 OLDEST = (4, 1)  # version of Spark that has what is needed
 
@@ -72,11 +72,11 @@ def streaming_windows(
     )
     metrics = METRICS + "+".join(each.name for each in engine.plan.windows)
     counted = found.observe(metrics, *(F.sum(name).alias(name) for name in COUNTED))
-    columns = spark_schema(result.schema)
+    columns = spark_schema_of(result.schema)
     if delay is not None and all(each.until is None for each in engine.plan.windows):
         # Every window comes with its last event, so that its end keeps the watermark: whatever
         # follows may use it as event time. With `until` a window is known later, too late for that.
-        columns["window_end"].metadata = {WATERMARK: delay}
+        columns["window_end"].metadata = {WATERMARK_DELAY: delay}
     return counted.select("windows").mapInArrow(_unpack(columns.names), columns)
 
 
@@ -96,9 +96,9 @@ def _delay(engine: Engine, frame: DataFrame) -> int | None:
     """Return the delay of the watermark on the order column; one on another is a mistake."""
     first = engine.stream.order_by[0]
     marked = {
-        field.name: int(field.metadata[WATERMARK])
+        field.name: int(field.metadata[WATERMARK_DELAY])
         for field in frame.schema.fields
-        if WATERMARK in (field.metadata or {})
+        if WATERMARK_DELAY in (field.metadata or {})
     }
     if marked and first not in marked:
         message = f"the watermark is on `{next(iter(marked))}`, and events are ordered by `{first}`"

@@ -11,15 +11,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from wex.engine.engine import engine_of
 from wex.errors import WexError
-from wex.spark.batch_job import (
-    MARKED,
-    WITHOUT_SCHEMA,
-    as_declared,
-    explained,
-    format_of,
-    marked_schema,
-)
+from wex.spark.batch_job import MARKED, WITHOUT_SCHEMA, as_declared, format_of, marked_schema
+from wex.spark.causes import condition_of
 from wex.spark.dataframe import METRICS, windows, with_order
+from wex.spark.errors import explained
 from wex.spark.operator import COUNTED
 from wex.spark.schemas import declared_schema, quoted
 
@@ -27,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamReader
+    from pyspark.sql.streaming import DataStreamReader, StreamingQuery
 
     from wex.engine.engine import Engine
     from wex.spark.batch_job import Job
@@ -99,7 +93,7 @@ def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | No
     try:
         return reader.load(job.source).schema
     except AnalysisException as error:
-        if "UNABLE_TO_INFER_SCHEMA" in str(error):
+        if condition_of(error) == "UNABLE_TO_INFER_SCHEMA":
             return None
         raise
 

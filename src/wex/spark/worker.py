@@ -11,7 +11,7 @@ from wex.compile.plan import Plan
 from wex.engine.engine import Engine
 from wex.engine.input.bad_rows import Sieve
 from wex.engine.sorted_scan import SortedScan
-from wex.spark.errors import hinted
+from wex.engine.streaming.worker_errors import bad_rows_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def found(
     sweep, sieve = SortedScan(engine), Sieve(engine, bad_rows)
     result, put = None, None
     try:
-        with hinted(engine.guarded, bad_rows):
+        with bad_rows_hint(engine.guarded, bad_rows):
             for table in _put_together(batches, rows):
                 fine = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
                 piece, _ = sieve.through(sweep.feed, sweep.recall, fine)

@@ -1,0 +1,94 @@
+"""Undocumented parts of Spark: the only module that relies on them, each with a reason and a fallback.
+
+pyproject.toml bounds the version of PySpark because of this module.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType
+
+try:
+    from pyspark.sql.pandas import types as _converters
+except ImportError:
+    _converters = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The delay of a watermark, in the metadata of its column: no method of a DataFrame tells of a
+# watermark. Without this key, rows are processed as on a stream without a watermark.
+WATERMARK_DELAY = "spark.watermarkDelayMs"
+# PySpark logs the stack traces of Java to this logger, beside the exceptions that it raises.
+# Without a logger of this name, they are shown.
+TRACE_LOGGER = "DataFrameQueryContextLogger"
+
+
+def arrow_type_of(data_type: DataType) -> pa.DataType:
+    """Return the Arrow type in which workers get a column of Spark."""
+    convert = getattr(_converters, "to_arrow_type", None)
+    if convert is not None:
+        return convert(data_type, timezone="UTC")
+    # The documented way needs a session and a job.
+    column = StructType([StructField("column", data_type)])
+    return _session().createDataFrame([], column).toArrow().schema.field(0).type
+
+
+def spark_schema_of(schema: pa.Schema) -> StructType:
+    """Return the Spark schema for tables of an Arrow schema."""
+    convert = getattr(_converters, "from_arrow_schema", None)
+    if convert is not None:
+        converted: StructType = convert(schema)
+        return converted
+    # The documented way needs a session, whose settings decide about timestamps without a zone.
+    row = pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
+    columns: StructType = _session().createDataFrame(row).schema
+    for column, field in zip(columns, schema, strict=True):
+        if pa.types.is_timestamp(field.type) and field.type.tz is None:
+            column.dataType = TimestampNTZType()
+    return columns
+
+
+def _session() -> SparkSession:
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    return SparkSession.active()
+
+
+def micro_batch() -> tuple[str, int] | None:
+    """Return the query and the number of the micro-batch that a worker works on.
+
+    Spark sets these properties for its own tasks. None, if a task does not have them.
+    """
+    from pyspark import TaskContext  # noqa: PLC0415  (on the worker)
+
+    context = TaskContext.get()
+    if context is None:
+        return None
+    query = context.getLocalProperty("sql.streaming.queryId")
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    return None if query is None or batch is None else (query, int(batch))
+
+
+def python_of_local_workers(spark: SparkSession) -> str | None:
+    """Return the program that runs the workers on this machine; None, if they run elsewhere.
+
+    No setting holds it: a classic session takes it from the environment when it is made, and a
+    server of Spark Connect that PySpark has started in this process when it starts a worker.
+    """
+    if hasattr(spark, "sparkContext"):
+        if not str(spark.conf.get("spark.master", "")).startswith("local"):
+            return None
+        python = getattr(spark.sparkContext, "pythonExec", None)
+        return os.environ.get("PYSPARK_PYTHON", "python3") if python is None else str(python)
+    if "SPARK_LOCAL_REMOTE" not in os.environ:  # set by PySpark when it starts a server
+        return None
+    return os.environ.get("PYSPARK_PYTHON") or os.environ.get("PYSPARK_DRIVER_PYTHON") or "python3"
+
+
+def started_by_spark_submit() -> bool:
+    """Tell whether Spark's own scripts have started this process: they set this variable."""
+    return "SPARK_ENV_LOADED" in os.environ
