@@ -74,7 +74,7 @@ def test_json_for_machines() -> None:
         (["check"], b"", "Missing argument 'SPEC'"),
         (["chekc"], b"", "No such command 'chekc'"),
         (["check", "-", "--jason"], b"", "No such option"),
-        (["check", "-"], b"\xff\xfe", "this file is not UTF-8"),
+        (["check", "-"], b"\xff\xfe", "expected UTF-8, found byte 0xff"),
         (["check", "-"], b"", "this spec is empty"),
         (["check", "-"], b"#" * 2_000_000, "over the limit of 1,000,000"),
     ],

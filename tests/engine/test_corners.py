@@ -257,5 +257,5 @@ def test_dumps_that_are_no_bytes() -> None:
 
 def test_classes_that_cannot_be_made() -> None:
     needy = type("Needy", (), {"__init__": lambda self, x: None})
-    with pytest.raises(wex.WexError, match="cannot be made"):
+    with pytest.raises(wex.WexError, match="cannot be instantiated"):
         wex.aggregate("needy")(needy)

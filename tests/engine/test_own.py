@@ -180,7 +180,7 @@ def test_what_is_wrong_with_a_class() -> None:
     unsaid = type("Unsaid", (Spelled,), {"result_type": "reel"})
     with pytest.raises(wex.WexError, match="did you mean `real`"):
         wex.aggregate("mine")(unsaid)
-    with pytest.raises(wex.WexError, match="registered before"):
+    with pytest.raises(wex.WexError, match="already registered"):
         wex.aggregate("spelled")(type("Other", (Spelled,), {"result_type": "int"}))
     with pytest.raises(wex.SpecError, match="no aggregate called `mine`"):
         wex.parse("stream s (n int) window w match any measure mine(n) as m")

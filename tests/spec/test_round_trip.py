@@ -15,7 +15,7 @@ def read_back(spec: tree.Spec) -> tree.Spec | None:
     """Parse what a spec prints as, without asking whether it makes sense."""
     problems = Problems(Source(str(spec)))
     draft = read(problems.source, problems)
-    assert not problems.found, "\n".join(map(str, problems.found))
+    assert not problems.diagnostics, "\n".join(map(str, problems.diagnostics))
     return draft.spec
 
 

@@ -18,8 +18,8 @@ window rise
 <BLANKLINE>
 """
 
-from wex.build.expressions import Expr, Let, Regex, SetVariable, compare
-from wex.build.items import Stream, assume, enum, spec, stream, window
+from wex.build.declarations import Stream, assume, enum, spec, stream, window
+from wex.build.operators import Expr, Let, Regex, SetVariable, compare
 from wex.build.words import (
     abs,
     any,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
-from wex.build.expressions import Expr, Let, Operand, Regex, SetVariable, fail, node_of
+from wex.build.operators import Expr, Let, Operand, Regex, SetVariable, fail, node_of
 from wex.spec import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from wex.build.expressions import Literal as Constant
+    from wex.build.operators import Literal as Constant
 
 
 def let(name: str, value: Operand) -> Let:

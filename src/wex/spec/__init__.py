@@ -1,4 +1,4 @@
-"""What the user writes: the grammar, the syntax tree, parser, printer and resolver."""
+"""The spec language: grammar, syntax tree, parser, printer and resolver."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SUFFIX = ".wex"
 
 
 def as_spec(spec: SpecLike) -> Spec:
-    """Return a spec that is given as one, as text, or as the path of a file.
+    """Return the spec given as a Spec, as text, or as the path of a file.
 
-    A string is the text of a spec, unless it has no blanks in it or is one line that ends in
-    `.wex`: then it is a path.
+    A string is a path if it is a single word, or a single line that ends in `.wex`; any other
+    string is the text of a spec.
 
     >>> as_spec("stream s (x real) window rise match [x > x[-1]]+")
     <Spec of stream s; windows: rise>
@@ -62,7 +62,7 @@ def _parsed(text: str, _: Limits) -> Spec:
 
 
 def parse(text: str, name: str = "<spec>") -> Spec:
-    """Return the spec that a text says, or raise a SpecError that says all that is wrong with it.
+    """Return the spec written in a text, or raise a SpecError that lists all its mistakes.
 
     >>> spec = parse("stream s (x real) window rise match [x > x[-1]]+")
     >>> spec
@@ -78,21 +78,22 @@ def parse(text: str, name: str = "<spec>") -> Spec:
         kind = type(text).__name__
         hint = "read a file with wex.load(path)"
         raise WexError("not-a-spec", f"expected the text of a spec, got {kind}", hint)
-    return _understand(text, name).spec
+    return _meaning_of_text(text, name).spec
 
 
 def parse_bytes(content: bytes, name: str = "<spec>") -> Spec:
-    """Return the spec in the content of a file, which has to be UTF-8."""
+    """Return the spec in the content of a file, which must be UTF-8."""
     limits.require("spec_bytes", len(content), f"the size of {name} in bytes")
     content = content.removeprefix(BOM_UTF8)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         start = len(content[: error.start].decode("utf-8"))
-        where = Source(content.decode("utf-8", errors="replace"), name)
-        message = f"this file is not UTF-8: byte {error.start} is {content[error.start]:#04x}"
-        span = Span(start, start + 1)
-        raise SpecError([where.diagnostic(span, "encoding", message, "save it as UTF-8")]) from None
+        source = Source(content.decode("utf-8", errors="replace"), name)
+        message = f"expected UTF-8, found byte {content[error.start]:#04x} at offset {error.start}"
+        hint = "save the file as UTF-8"
+        diagnostic = source.diagnostic(Span(start, start + 1), "encoding", message, hint)
+        raise SpecError([diagnostic]) from None
     return parse(text, name)
 
 
@@ -104,25 +105,25 @@ def load(path: str | PathLike[str]) -> Spec:
             content = file.read(most + 1)
             size = max(len(content), Path(path).stat().st_size)
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
-        reason = getattr(error, "strerror", None) or "it cannot be read"
+        reason = getattr(error, "strerror", None) or "cannot read this file"
         raise WexError("no-file", f"{path}: {reason}", "give the path of a spec file") from error
     limits.require("spec_bytes", size, f"the size of {path} in bytes")
     return parse_bytes(content, str(path))
 
 
 def meaning(spec: Spec) -> Meaning:
-    """Return what a spec means: names resolved, lets expanded, lookback counted.
+    """Return the meaning of a spec: names resolved, lets expanded, lookback counted.
 
     >>> meaning(parse("stream s (x real) let d = x - x[-1] window w match [d[-1] > 2]")).lookbacks
     (2,)
     """
-    if spec.source is None:  # built in Python: errors point into the text it prints as
-        return _understand(str(spec), "<spec>")
+    if spec.source is None:  # built in Python: errors point into its printed text
+        return _meaning_of_text(str(spec), "<spec>")
     problems = Problems(spec.source)
     return _resolved(spec, problems)
 
 
-def _understand(text: str, name: str) -> Meaning:
+def _meaning_of_text(text: str, name: str) -> Meaning:
     limits.require("spec_bytes", len(text), f"the size of {name} in characters")
     problems = Problems(Source(text, name))
     draft = read(problems.source, problems)
@@ -130,7 +131,7 @@ def _understand(text: str, name: str) -> Meaning:
 
 
 def _resolved(spec: Spec | None, problems: Problems, broken: Iterable[str] = ()) -> Meaning:
-    found = resolve(spec, problems, broken) if spec else None
+    resolved = resolve(spec, problems, broken) if spec else None
     problems.raise_if_any()
-    assert found is not None
-    return found
+    assert resolved is not None
+    return resolved

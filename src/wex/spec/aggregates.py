@@ -1,12 +1,13 @@
-"""The aggregates: how many arguments each takes, of which types, and what it gives.
+"""Aggregates: the signatures of the built-in ones, and the registry of those defined by users.
 
-A signature is a function from the types of the arguments to the type of the result, or None if
-the aggregate makes no sense of them; `wants` says in words what it takes.
+A signature is a function from the types of the arguments to the type of the result, or None if the
+aggregate does not take these types. `wex.aggregate` registers a class as a user-defined aggregate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from wex.errors import WexError, did_you_mean
@@ -30,12 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# --- Built-in aggregates
+
+
 @dataclass(frozen=True)
 class Aggregate:
-    """What an aggregate takes and gives. `takes` are the numbers of arguments it can have."""
+    """The signature of an aggregate. `takes` are the possible numbers of arguments."""
 
     takes: tuple[int, ...]
-    wants: str
+    expects: str  # the arguments in words, for errors
     result: Callable[..., Type | None]
 
 
@@ -87,7 +91,7 @@ _ANY = "a value"
 _ORDERED = "a number, a time, a duration or a string"
 
 AGGREGATES = {
-    "count": Aggregate((0, 1), "nothing, or a value whose NULLs are not counted", _count),
+    "count": Aggregate((0, 1), "no argument or a value", _count),
     "sum": Aggregate((1,), "a number or a duration", _sum),
     "avg": Aggregate((1,), "a number or a duration", _avg),
     "min": Aggregate((1,), _ORDERED, _extreme),
@@ -105,14 +109,7 @@ AGGREGATES = {
     "max_by": Aggregate((2,), f"a value, and {_ORDERED} to compare by", _by),
 }
 
-USER_DEFINED: dict[str, Aggregate] = {}  # by name, as `aggregate` registers them
-
-
-def signature(name: str) -> Aggregate | None:
-    """Return what the aggregate of a name takes and gives, if there is one."""
-    return AGGREGATES.get(name) or USER_DEFINED.get(name)
-
-
+# Names that other systems use for these aggregates.
 SYNONYMS = {
     "mean": "avg", "average": "avg",
     "std": "stddev", "stddev_samp": "stddev", "variance": "var", "var_samp": "var",
@@ -123,14 +120,17 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-RESULT_TYPES = {each.name: each for each in (BOOL, INT, REAL, STRING, TIMESTAMP, DATE, DURATION)}
+# --- User-defined aggregates
+
+RESULT_TYPES = {type_.name: type_ for type_ in (BOOL, INT, REAL, STRING, TIMESTAMP, DATE, DURATION)}
 MOST_ARGUMENTS = 8
 _FUNCTIONS = ("abs", "prev")
+_METHODS = ("zero", "add", "merge", "result")
 
 
 @runtime_checkable
 class OwnAggregate(Protocol):
-    """What a class has to have to be an aggregate; see `aggregate`."""
+    """The interface of a user-defined aggregate; see `aggregate`."""
 
     result_type: str
 
@@ -141,7 +141,7 @@ class OwnAggregate(Protocol):
         """Return the state after one more event."""
 
     def merge(self, left: Any, right: Any) -> Any:
-        """Return the state of the events of one and then of another."""
+        """Return the state of the events of `left` followed by those of `right`."""
 
     def result(self, state: Any) -> Any:
         """Return the value of the aggregate."""
@@ -149,26 +149,33 @@ class OwnAggregate(Protocol):
 
 @dataclass(frozen=True)
 class Registered:
-    """An aggregate of the user's own."""
+    """A user-defined aggregate: an instance of its class, and the type of its result."""
 
     made: OwnAggregate
     type: Type
 
 
 REGISTERED: dict[str, Registered] = {}
+USER_DEFINED: dict[str, Aggregate] = {}  # the signatures of those in REGISTERED
 Class = TypeVar("Class", bound=type)
 
 
+def signature(name: str) -> Aggregate | None:
+    """Return the signature of the aggregate with a name, if there is one."""
+    return AGGREGATES.get(name) or USER_DEFINED.get(name)
+
+
 class aggregate:  # noqa: N801  (a decorator)
-    """Register a class as an aggregate, by the name that specs call it.
+    """Register a class as an aggregate, under the name that specs use.
 
-    The class has `zero()`, `add(state, event)`, `merge(left, right)`, `result(state)`, and says in
-    `result_type` what it gives: bool, int, real, string, timestamp, date or duration. An event is
-    the value of the argument, or a tuple if there are several. `merge` joins the states of neighbouring runs of events, in their order, and
-    leaves both as they are; None as a result is NULL. Events with a NULL argument are passed over.
+    The class has the methods `zero()`, `add(state, event)`, `merge(left, right)` and
+    `result(state)`, and an attribute `result_type`: bool, int, real, string, timestamp, date or
+    duration. An event is the value of the argument, or a tuple if there are several arguments.
+    `merge` joins the states of two adjacent runs of events, in their order, and must not change
+    either of them. A result of None is NULL. Events with a NULL argument are skipped.
 
-    States that are to survive a restart are plain values (numbers, texts, lists, tuples, dicts),
-    or the class has `dump(state)` to bytes and `load(content)` back.
+    To survive a restart, states must be plain values (numbers, strings, lists, tuples, dicts), or
+    the class must have `dump(state)`, which returns bytes, and `load(content)`, which reads them.
 
     >>> import wex
     >>> @wex.aggregate("product")
@@ -185,52 +192,53 @@ class aggregate:  # noqa: N801  (a decorator)
 
     def __init__(self, name: str) -> None:
         if not str(name).isidentifier() or name in RESERVED:
-            raise WexError(
-                "aggregate-name", f"{name!r} is no name for an aggregate", "use a plain word"
-            )
+            message = f"expected a plain word as the name of an aggregate, got {name!r}"
+            raise WexError("aggregate-name", message, "use letters, digits and underscores")
         if name in _FUNCTIONS or name in AGGREGATES:
-            message = f"there is a `{name}` in the language already"
+            message = f"`{name}` is already a function of the language"
             raise WexError("aggregate-name", message, "choose another name")
         self.name = name
 
     def __call__(self, class_: Class) -> Class:
-        """Register the class, and return it as it is."""
-        try:
-            made = class_()
-        except TypeError as error:
-            message = f"the aggregate `{self.name}` cannot be made: {error}"
-            raise WexError("aggregate-class", message, "its class takes no arguments") from error
-        missing = [
-            each
-            for each in ("zero", "add", "merge", "result")
-            if not callable(getattr(made, each, None))
-        ]
-        if missing:
-            message = f"the aggregate `{self.name}` has no {', '.join(missing)}"
-            hint = "it needs zero(), add(state, event), merge(left, right) and result(state)"
-            raise WexError("aggregate-class", message, hint)
-        written = getattr(made, "result_type", None)
-        type_ = RESULT_TYPES.get(written) if isinstance(written, str) else None
-        if type_ is None:
-            message = f"the aggregate `{self.name}` does not say what it gives"
-            hint = did_you_mean(str(written), RESULT_TYPES, "set result_type to one of")
-            raise WexError("aggregate-class", message, hint)
-        known = REGISTERED.get(self.name)
-        if known is not None and known.type != type_:
-            message = f"`{self.name}` was registered before, with the result type {known.type}"
+        """Register the class and return it unchanged."""
+        instance = self._instance(class_)
+        type_ = self._result_type(instance)
+        registered = REGISTERED.get(self.name)
+        if registered is not None and registered.type != type_:
+            message = f"`{self.name}` is already registered with the result type {registered.type}"
             raise WexError("aggregate-name", message, "choose another name")
-        REGISTERED[self.name] = Registered(made, type_)
+        REGISTERED[self.name] = Registered(instance, type_)
         USER_DEFINED[self.name] = Aggregate(
-            tuple(range(1, MOST_ARGUMENTS + 1)), "values of any type but `other`", _result(type_)
+            tuple(range(1, MOST_ARGUMENTS + 1)),
+            "values of any type except `other`",
+            partial(_user_defined, type_),
         )
         return class_
 
+    def _instance(self, class_: type) -> OwnAggregate:
+        try:
+            instance = class_()
+        except TypeError as error:
+            message = f"the class of aggregate `{self.name}` cannot be instantiated: {error}"
+            hint = "its constructor must take no arguments"
+            raise WexError("aggregate-class", message, hint) from error
+        missing = [name for name in _METHODS if not callable(getattr(instance, name, None))]
+        if missing:
+            message = f"aggregate `{self.name}` lacks the methods {', '.join(missing)}"
+            hint = "define zero(), add(state, event), merge(left, right) and result(state)"
+            raise WexError("aggregate-class", message, hint)
+        checked: OwnAggregate = instance
+        return checked
 
-class _result:  # noqa: N801
-    """What an aggregate gives, whatever it is given."""
+    def _result_type(self, instance: OwnAggregate) -> Type:
+        name = getattr(instance, "result_type", None)
+        type_ = RESULT_TYPES.get(name) if isinstance(name, str) else None
+        if type_ is None:
+            message = f"aggregate `{self.name}` needs a valid result_type, got {name!r}"
+            hint = did_you_mean(str(name), RESULT_TYPES, "set result_type to one of")
+            raise WexError("aggregate-class", message, hint)
+        return type_
 
-    def __init__(self, type_: Type) -> None:
-        self._type = type_
 
-    def __call__(self, *types: Type) -> Type | None:
-        return None if {OTHER, PREDICATE} & set(types) else self._type
+def _user_defined(result: Type, *types: Type) -> Type | None:
+    return None if {OTHER, PREDICATE} & set(types) else result

@@ -1,4 +1,4 @@
-"""A spec with the arguments of a call filled in."""
+"""The arguments `partition_by` and `order_by` of a call, put into its spec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def with_arguments(
     partition_by: str | Iterable[str] | None,
     order_by: str | Iterable[str] | None,
 ) -> tree.Spec:
-    """Return the spec with what it leaves open filled in; arguments that contradict it are an error."""
+    """Return the spec with these clauses filled in, if it has none of its own.
+
+    Arguments that contradict the clauses of the spec raise a SpecError.
+    """
     spec = as_spec(spec)
     stream = spec.stream
     keys = _filled(stream.partition_by, partition_by, "partition by", spec)
@@ -35,18 +38,18 @@ def _filled(
 ) -> tuple[tree.Name, ...]:
     if given is None:
         return written
-    listed: list[object] = [given]
+    columns: list[object] = [given]
     if isinstance(given, Iterable) and not isinstance(given, str):
-        listed = list(given)
-    if not all(isinstance(each, str) for each in listed):
+        columns = list(given)
+    if not all(isinstance(column, str) for column in columns):
         hint = "give the name of a column, or a list of names"
-        raise WexError("not-names", f"{clause} {given!r} names no columns", hint)
-    names = tuple(tree.Name(str(each)) for each in listed)
+        raise WexError("not-names", f"expected columns for `{clause}`, got {given!r}", hint)
+    names = tuple(tree.Name(str(column)) for column in columns)
     if written and names != written:
-        shown = ", ".join(name.text for name in names)
         source = spec.source or Source(str(spec))
         span = written[0].span or Span(0, 1)
-        message = f"the call says {clause} {shown}, and the spec says otherwise"
-        hint = "leave the argument out, or leave it open in the spec"
+        in_call, in_spec = ", ".join(tree.texts(names)), ", ".join(tree.texts(written))
+        message = f"the spec has `{clause} {in_spec}`, the call has `{clause} {in_call}`"
+        hint = "remove the argument, or remove the clause from the spec"
         raise SpecError([source.diagnostic(span, "contradiction", message, hint)])
     return names

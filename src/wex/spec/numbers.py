@@ -1,4 +1,8 @@
-"""Numbers in a spec, checked where their text is at hand: the tree holds only what makes sense."""
+"""Numbers, counts and indices of a spec, checked while the tree is built.
+
+The tree then holds only numbers in range. A number with a problem is replaced by a valid one, so
+that reading goes on.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +17,25 @@ from wex.spec.problems import Span
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
-MAX_COUNT = 1_000_000  # of a repetition: an automaton has a state for each
-MAX_LOOKBACK = 10_000  # events that the engine keeps for every stream
+MAX_COUNT = 1_000_000  # of a repetition: the automaton has a state for each
+MAX_LOOKBACK = 10_000  # the engine keeps this many events for every stream
 MAX_DIGITS = 400  # more than any float64 needs
 MAX_EVENTS = 1_000_000_000  # of `within`
 
 
 def read_number(problems: Problems, text: str, span: Span) -> tree.Int | tree.Real:
-    """Return a number; note one that no 64 bits can hold."""
+    """Return a number, or note that 64 bits cannot hold it."""
     value = Decimal("Infinity")
     if len(text) <= MAX_DIGITS:
-        with suppress(InvalidOperation):  # an exponent that no Decimal has
+        with suppress(InvalidOperation):  # the exponent is too large for a Decimal
             value = Decimal(text)
     nearest = float(value)
     if math.isinf(nearest) or (value and not nearest):
         problems.add(
             "number-out-of-range",
             span,
-            "this number does not fit into 64 bits",
-            "numbers have at most about 15 digits that count, and exponents up to 308",
+            "number out of range",
+            "a number has about 15 significant digits and an exponent of at most 308",
         )
         return tree.Int(0, span=span)
     return tree.Int(int(value), span=span) if text.isdigit() else tree.Real(value, span=span)
@@ -42,19 +46,18 @@ def check_count(
     number: tree.Int | tree.Real,
     most: int,
     what: str,
-    hint: str = "for long windows say how long at most instead: `any+ within N events`",
+    hint: str = "to limit the length of a window write `any+ within N events`",
 ) -> int:
-    """Return a count; note one that is not whole, or over the most that is possible."""
+    """Return a count, or note that it is not a whole number or exceeds the maximum."""
     if not isinstance(number, tree.Int):
-        message = f"{what} is a whole number"
-        plain = "write it in digits alone, such as `100`"
-        problems.add("count-not-whole", number, message, plain)
+        message = f"{what} must be a whole number"
+        problems.add("count-not-whole", number, message, "write digits only, such as `100`")
         return 0
     if number.value > most:
         problems.add(
             "count-too-large",
             number,
-            f"{what} of {number.value:,} is over the most that is possible, {most:,}",
+            f"{what} {number.value:,} exceeds the maximum of {most:,}",
             hint,
         )
         return most
@@ -62,13 +65,13 @@ def check_count(
 
 
 def check_index(problems: Problems, name: str, index: tree.Expr) -> int:
-    """Return how far back an index looks; note what is wrong with one that does not."""
+    """Return the offset that an index stands for, or note why it is not one."""
     span = index.span or Span(0, 0)
     if not isinstance(index, tree.Int):
         problems.add(
             "lookback-not-constant",
             span,
-            f"the index of `{name}` has to be a whole number, known before the stream is read",
+            f"the index of `{name}` must be a constant whole number",
             f"write how many events to look back, for example `{name}[-1]`",
         )
         return 0
@@ -76,7 +79,7 @@ def check_index(problems: Problems, name: str, index: tree.Expr) -> int:
         problems.add(
             "lookback-positive",
             span,
-            f"`{name}[{index.value}]` would look ahead, at an event that has not come yet",
+            f"`{name}[{index.value}]` looks ahead: an index must not be positive",
             f"to look back write `{name}[-{index.value}]`",
         )
         return 0
@@ -84,8 +87,8 @@ def check_index(problems: Problems, name: str, index: tree.Expr) -> int:
         problems.add(
             "count-too-large",
             span,
-            f"a lookback of {-index.value:,} is over the most that is possible, {MAX_LOOKBACK:,}",
-            "look back less far",
+            f"the lookback {-index.value:,} exceeds the maximum of {MAX_LOOKBACK:,}",
+            "use a smaller lookback",
         )
         return 0
     return index.value

@@ -1,7 +1,7 @@
-"""From the syntax tree back to text: `parse(show(spec)) == spec`.
+"""The printer: from the syntax tree back to text, with `parse(show(spec)) == spec`.
 
-Brackets stand only where the grammar needs them. A quantifier reaches as far right as it can, so
-it goes without brackets only where nothing follows: that is what `last` keeps track of.
+Brackets are printed only where the grammar needs them. A quantifier extends as far right as it can,
+so it needs brackets unless it comes last; the parameter `last` keeps track of that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wex.spec.vocabulary import RESERVED
 if TYPE_CHECKING:
     from decimal import Decimal
 
-# How tightly a form binds; an operand that binds less tightly than its place asks for is bracketed.
+# The binding strength of operators: an operand that binds less tightly than required is bracketed.
 IFF, IMPLIES, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = range(9)
 UNION, INTERSECTION, CONCAT, COMPLEMENT, REPEAT = range(5)
 
@@ -32,7 +32,7 @@ _SUFFIX = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 
 def show(node: tree.Node) -> str:
-    """Return any node as text.
+    """Return the text of a node.
 
     >>> show(tree.Or((tree.Ref("a"), tree.And((tree.Ref("b"), tree.Ref("c", -1))))))
     'a or b and c[-1]'
@@ -162,7 +162,7 @@ def _count(low: int, high: int | None) -> str:
 
 
 def _expr(expr: tree.Expr, needed: int = IFF, last: bool = True) -> str:
-    """Return an expression, in brackets if its place asks for more than it has."""
+    """Return the text of an expression, in brackets if it binds less tightly than needed."""
     if isinstance(expr, tree.Quantified):
         text = _quantified(expr)
         return text if last else f"({text})"
@@ -172,7 +172,7 @@ def _expr(expr: tree.Expr, needed: int = IFF, last: bool = True) -> str:
 
 
 def _strength(expr: tree.Expr) -> int:
-    """Return how tightly a form binds."""
+    """Return the binding strength of the outermost operator."""
     match expr:
         case tree.Binary(op):
             return SUM if op in "+-" else PRODUCT
@@ -228,7 +228,8 @@ def _comparison(expr: tree.Expr) -> str:
             return f"{_value(value, SUM)} {word} {_value(low, SUM)} and {_value(high, SUM)}"
         case tree.In(value, options, negated):
             word = "not in" if negated else "in"
-            return f"{_value(value, SUM)} {word} ({', '.join(_value(o, SUM) for o in options)})"
+            listed = ", ".join(_value(option, SUM) for option in options)
+            return f"{_value(value, SUM)} {word} ({listed})"
         case tree.Member(position, name, negated):
             return f"{_value(position, SUM)} {'not in' if negated else 'in'} {show(name)}"
     raise TypeError(expr)
@@ -267,6 +268,6 @@ def _string(value: str) -> str:
 
 
 def _real(value: Decimal) -> str:
-    """Return a number that reads back as a real: with a point or an exponent."""
+    """Return a number with a point or an exponent, so that it is parsed as a real."""
     text = str(value).lower()
     return text if "." in text or "e" in text else f"{text}.0"

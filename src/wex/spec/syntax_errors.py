@@ -1,4 +1,9 @@
-"""What a person probably meant by a text that does not parse."""
+"""Explanations of syntax errors.
+
+The parser stops at a token that it did not expect. The likeliest cause is often not that token but
+a misspelt keyword or an open bracket before it. Each function below looks for one such cause;
+`EXPLANATIONS` lists them, the likeliest first.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +40,16 @@ if TYPE_CHECKING:
 
     from wex.spec.problems import Problems
 
-
-QUOTED_TWICE = re.compile(r'"[^"\n]*"')
+DOUBLE_QUOTED = re.compile(r'"[^"\n]*"')
 
 
 def name_of(token: Token) -> str:
-    """Return the name a token stands for."""
+    """Return the name that a token stands for, without backticks."""
     return token[1:-1].replace("``", "`") if token.type == "QUOTED" else str(token)
 
 
 def declared_names(tokens: list[Token]) -> frozenset[str]:
-    """Return the names that lets and the stream line declare, from the tokens alone."""
+    """Return the names that lets and the stream declare, from the tokens alone."""
     names: set[str] = set()
     in_stream = False
     for before, token in itertools.pairwise(tokens):
@@ -57,61 +61,62 @@ def declared_names(tokens: list[Token]) -> frozenset[str]:
     return frozenset(names)
 
 
-def explain_character(at: int, before: list[Token], problems: Problems) -> Span:
-    """Note a character that begins no token, behind some that do; return what to pass over."""
+def explain_character(offset: int, before: list[Token], problems: Problems) -> Span:
+    """Note a character that begins no token; return the span that the parser should skip."""
     source = problems.source
-    char = source.text[at]
+    char = source.text[offset]
     if char in "'`":
-        # Probably the first one that runs over a line end was never meant to.
+        # The first string with a line break in it is probably the one that was not closed.
         long = (token for token in before if token[0] == char and "\n" in token)
-        opened = next((span_of(token).start for token in long), at)
+        opened = next((span_of(token).start for token in long), offset)
+        noun = "string" if char == "'" else "name"
         problems.add(
             "quote",
             Span(opened, opened + 1),
-            f"this {'string' if char == chr(39) else 'name'} is never closed",
-            f"close it with {char}; one inside is doubled: {char}{char}",
+            f"this {noun} is never closed",
+            f"close it with {char}; inside the {noun} write {char}{char} for {char}",
         )
-        return Span(at, len(source.text))  # inside and outside cannot be told apart any more
-    span = Span(at, at + 1)
-    if quoted := QUOTED_TWICE.match(source.text, at):
-        span = Span(at, quoted.end())
-    hint = OTHER_OPERATORS.get(source.text[at : at + 2]) or BAD_CHARACTERS.get(char)
-    shown = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
+        return Span(offset, len(source.text))  # the rest may be inside or outside the quotes
+    span = Span(offset, offset + 1)
+    if quoted := DOUBLE_QUOTED.match(source.text, offset):
+        span = Span(offset, quoted.end())
+    hint = OTHER_OPERATORS.get(source.text[offset : offset + 2]) or BAD_CHARACTERS.get(char)
+    shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
     problems.add(
         "character",
         span,
-        f"{shown} has no place in a spec",
-        hint or "remove it; names with odd characters stand in `backticks`",
+        f"unexpected character {shown}",
+        hint or "remove it; write names with special characters in `backticks`",
     )
     return span
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an item stops making sense: at a token, or at its end if there is none."""
+    """The place of a syntax error in an item: at a token, or at the end of the item."""
 
     item: list[Token]
-    seen: list[Token]
+    seen: list[Token]  # the tokens before the error
     token: Token | None
-    expected: frozenset[str]  # what could have stood there
-    declared: frozenset[str]
+    expected: frozenset[str]  # the types of tokens that the parser would have accepted
+    declared: frozenset[str]  # names
 
 
 def explain_token(place: Place, problems: Problems) -> None:
-    """Note why an item stops making sense, in the likeliest reading."""
+    """Note the likeliest cause of a syntax error."""
     if not any(explain(place, problems) for explain in EXPLANATIONS):
-        _plain(place, problems)
+        _note_unexpected(place, problems)
 
 
 def span_of(token: Token) -> Span:
-    """Return where a token stands."""
+    """Return the place of a token."""
     assert token.start_pos is not None
     assert token.end_pos is not None
     return Span(token.start_pos, token.end_pos)
 
 
 def _misspelt_before(place: Place, problems: Problems) -> bool:
-    """`match ok mesure avg(x) as m`: the misspelt clause was read as names in a regex."""
+    """`match ok mesure avg(x) as m`: the misspelt clause was parsed as a name in a regex."""
     kind = place.item[0].type
     if kind not in ("WINDOW", "ASSUME"):
         return False
@@ -134,7 +139,7 @@ def _misspelt_here(place: Place, problems: Problems) -> bool:
     inside = kind == "LET" or ("RSQB" in place.expected or "RPAR" in place.expected)
     inside = inside and kind != "STREAM"
     words = [*CLAUSES.get(kind, ITEMS), *(OPERATORS if inside else ())]
-    for token in (place.token, *place.seen[-1:]):  # `adn` may have been taken for a unit
+    for token in (place.token, *place.seen[-1:]):  # `adn` may have been parsed as a unit
         if token is None or token.type != "NAME" or token in place.declared:
             continue
         word = token.lower() if token.lower() in RESERVED else closest(token, words, ALIKE)
@@ -147,17 +152,17 @@ def _misspelt_here(place: Place, problems: Problems) -> bool:
 
 
 def _note_misspelt(token: Token, word: str, problems: Problems) -> None:
-    lower = " (keywords are written small)" if token.lower() == word else ""
+    lower = " (keywords are lower-case)" if token.lower() == word else ""
     problems.add(
         "unknown-clause",
         span_of(token),
-        f"`{token}` is neither a clause nor a name that is declared",
+        f"`{token}` is neither a keyword nor a declared name",
         f"did you mean `{word}`?{lower}",
     )
 
 
 def _reserved_word(place: Place, problems: Problems) -> bool:
-    """`let match = …`, `order int`, `[order > 1]`: only a name or a value could stand here."""
+    """`let match = …`, `order int`, `[order > 1]`: a keyword where a name or a value is expected."""
     token, names = place.token, {"NAME", "QUOTED", "BEGIN", "END", "SET"}
     only_names = "NAME" in place.expected <= names
     value = "NUMBER" in place.expected and "TRUE" in place.expected
@@ -165,55 +170,58 @@ def _reserved_word(place: Place, problems: Problems) -> bool:
     if token is None or token not in RESERVED or not (only_names or value or regex):
         return False
     if token.type == "ANY":
-        message = "`any` is a regular expression, and a predicate or a value belongs here"
-        hint = "for one event whatever it is write `any` without brackets; a `let` cannot name it"
+        message = "expected a predicate or a value, got the regular expression `any`"
+        hint = "write `any` without brackets; a `let` cannot name a regular expression"
         problems.add("wrong-sort", span_of(token), message, hint)
         return True
     problems.add(
         "reserved-word",
         span_of(token),
         f"`{token}` is a reserved word",
-        f"choose another name; a column that is called so is written `` `{token}` ``",
+        f"choose another name, or write a column of this name in backticks: `` `{token}` ``",
     )
     return True
 
 
 def _empty_brackets(place: Place, problems: Problems) -> bool:
-    """`[]`: no predicate inside."""
+    """`[]`: a predicate or an index is missing."""
     token, before = place.token, place.seen[-1:]
     if token is None or token.type != "RSQB" or not before or before[0].type != "LSQB":
         return False
     problems.add(
         "empty-brackets",
         Span(span_of(before[0]).start, span_of(token).end),
-        "these brackets are empty",
-        "in a regular expression write `any` for one event whatever it is, `()` for none at all;"
-        " behind a name write how far to look back: `x[-1]`",
+        "empty brackets",
+        "in a regular expression write `any` for any event, `()` for the empty sequence;"
+        " after a name write how far to look back: `x[-1]`",
     )
     return True
 
 
 def _brackets(place: Place, problems: Problems) -> bool:
-    """Brackets that are not closed, close nothing or close another kind."""
+    """Brackets that are never closed, or that match no open one."""
     token = place.token
     opened: list[Token] = []
-    for each in place.seen:
-        if each in OPENS:
-            opened.append(each)
-        elif each in CLOSES and opened and opened[-1] == CLOSES[each]:
+    for before in place.seen:
+        if before in OPENS:
+            opened.append(before)
+        elif before in CLOSES and opened and opened[-1] == CLOSES[before]:
             opened.pop()
     if token is not None and token in CLOSES and (not opened or opened[-1] != CLOSES[token]):
-        what = f"closes nothing: `{opened[-1]}` is open" if opened else "closes nothing"
-        hint = "remove it, or open it where it belongs"
-        problems.add("bracket", span_of(token), f"`{token}` {what}", hint)
+        message = f"unmatched `{token}`"
+        hint = f"remove it, or add the `{CLOSES[token]}` that it closes"
+        if opened:
+            message = f"expected `{OPENS[opened[-1]]}`, got `{token}`"
+            hint = f"close the `{opened[-1]}` first"
+        problems.add("bracket", span_of(token), message, hint)
         return True
     if opened and (token is None or token in CLAUSE_WORDS):
-        before = f" before `{token}`" if token is not None else ""
+        position = f" before `{token}`" if token is not None else ""
         problems.add(
             "bracket",
             span_of(opened[-1]),
             f"this `{opened[-1]}` is never closed",
-            f"close it with `{OPENS[opened[-1]]}`{before}",
+            f"close it with `{OPENS[opened[-1]]}`{position}",
         )
         return True
     return False
@@ -225,36 +233,38 @@ def _open_quote(place: Place, problems: Problems) -> bool:
         if token.type in ("STRING", "QUOTED") and "\n" in token:
             start = span_of(token).start
             hint = f"close it with {token[0]} on the same line"
-            problems.add("quote", Span(start, start + 1), "this is never closed on its line", hint)
+            problems.add(
+                "quote", Span(start, start + 1), "this quote is not closed on its line", hint
+            )
             return True
     return False
 
 
 def _grammar_slip(place: Place, problems: Problems) -> bool:
-    """`0 < x between 1 and 2`, `(x + 1)[-1]`, `x not > 1`: each has a plain remedy."""
+    """`0 < x between 1 and 2`, `(x + 1)[-1]`, `x not > 1`: combinations with a known remedy."""
     token, before = place.token, place.seen[-1] if place.seen else None
     if token is None or before is None:
         return False
     hint = None
     if token.type in ("BETWEEN", "IN") and "EQUAL" in place.expected:
-        hint = f"comparisons and `{token}` do not mix in one chain: join them with `and`"
+        hint = f"a chain of comparisons cannot contain `{token}`: join the two with `and`"
     elif token.type == "LSQB" and before in CLOSES:
-        hint = "only a name has an index: give the expression a name with `let`, or use `prev`"
+        hint = "only a name can have an index: name the expression with `let`, or use `prev`"
     elif before.type == "NOT" and token in COMPARISONS:
-        hint = f"`not` stands before the whole comparison: `not x {token} 1`"
+        hint = f"write `not` before the whole comparison: `not x {token} 1`"
     if hint:
-        problems.add("syntax", span_of(token), f"`{token}` cannot stand here", hint)
+        problems.add("syntax", span_of(token), f"unexpected `{token}`", hint)
     return hint is not None
 
 
 def _foreign_operator(place: Place, problems: Problems) -> bool:
-    """`==`, `<>`, `is null`: written as in another language."""
+    """`==`, `<>`, `is null`: operators of other languages."""
     token = place.token
     if token is None:
         return False
     hint = OPERATOR_WORDS.get(token.lower()) if token.type == "NAME" else None
     span, text = span_of(token), problems.source.text
-    for start in (span.start - 1, span.start):  # of an operator of two characters
+    for start in (span.start - 1, span.start):  # the token may be its second character
         if text[max(0, start) : start + 2] in OTHER_OPERATORS:
             hint, span = OTHER_OPERATORS[text[start : start + 2]], Span(start, start + 2)
     if hint is None:
@@ -265,20 +275,19 @@ def _foreign_operator(place: Place, problems: Problems) -> bool:
 
 
 def _bare_predicate(place: Place, problems: Problems) -> bool:
-    """`match price > 3`: a predicate without brackets where a regular expression stands."""
+    """`match price > 3`: a predicate without brackets where a regular expression is expected."""
     token = place.token
     if token is None or token not in PREDICATE_WORDS or "ANY" not in place.expected:
         return False
     problems.add(
         "syntax",
         span_of(token),
-        f"`{token}` belongs into a predicate, and a regular expression is read here",
-        "put the predicate into brackets: `[price > 3]`, `[not up]`",
+        f"expected a regular expression, got `{token}`",
+        "put predicates in brackets: `[price > 3]`, `[not up]`",
     )
     return True
 
 
-# The readings of a mistake, the likeliest first.
 EXPLANATIONS = (
     _misspelt_before,
     _open_quote,
@@ -292,25 +301,25 @@ EXPLANATIONS = (
 )
 
 
-def _plain(place: Place, problems: Problems) -> None:
-    """Say what was found and what could have stood there."""
+def _note_unexpected(place: Place, problems: Problems) -> None:
+    """Note the unexpected token, or the unexpected end, and what was expected instead."""
     if place.token is not None:
-        span, found = span_of(place.token), f"`{place.token}` cannot stand here"
+        span, message = span_of(place.token), f"unexpected `{place.token}`"
     else:
         end = span_of(place.item[-1]).end
-        span, found = Span(end, end + 1), "something is missing here"
-    problems.add("syntax", span, found, _wanted(place))
+        span, message = Span(end, end + 1), f"unexpected end of `{place.item[0]}`"
+    problems.add("syntax", span, message, _expectation(place))
 
 
-def _wanted(place: Place) -> str:
-    """Return a hint that says what could stand in a place."""
+def _expectation(place: Place) -> str:
+    """Return a hint that says what the parser expected."""
     seen, expected = place.seen, place.expected
     if len(seen) > 1 and seen[-2].type == "WITHIN":
         return AFTER_WORD["WITHIN"]
     if seen and seen[-1].type in AFTER_WORD:
         return AFTER_WORD[seen[-1].type]
     if expected == {"LPAR"} and seen[-1] == "]":
-        return "leave the brackets out; in a formula say where it holds: `[x > 1](begin)`"
+        return "remove the brackets; in a formula add the position: `[x > 1](begin)`"
     for group, words in EXPECTED:
         if group <= expected:
             return f"expected {words}"

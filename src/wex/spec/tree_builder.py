@@ -1,7 +1,7 @@
-"""From what the grammar recognised to the syntax tree: one method per rule of grammar.lark.
+"""The syntax tree of one parsed item: one method per rule of grammar.lark.
 
-Numbers, indices and counts are checked here, where the text is at hand: the tree holds only
-values that make sense. What is wrong is noted, and reading goes on.
+Numbers, indices and counts are checked on the way, see numbers.py. Mistakes are noted as problems,
+and building goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLAUSE_WORDS = {
 
 
 class Clause:
-    """A clause on its way into its item: which one, and what it says."""
+    """A clause before it becomes a field of its item: the grammar rule, and the field's value."""
 
     def __init__(self, rule: str, span: Span, value: object) -> None:
         self.rule = rule
@@ -36,42 +36,42 @@ class Clause:
         self.value = value
 
 
-class Run:
-    """An `and` or `or` that is still growing: flat from the start, whatever its length."""
+class Chain:
+    """An `and` or `or` under construction: flat from the start, whatever its length."""
 
     def __init__(self, kind: type[tree.And | tree.Or], first: tree.Expr) -> None:
         self.kind = kind
         self.parts = [first]
 
 
-class Building:
+class TreeBuilder:
     """Builds the syntax tree of one item, bottom up and without recursion."""
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
 
-    def build(self, recognised: Tree[Token]) -> tree.Item:
-        """Return the node for what the grammar recognised."""
-        done: dict[int, Any] = {}
+    def build(self, parsed: Tree[Token]) -> tree.Item:
+        """Return the node of an item that the grammar accepts."""
+        nodes: dict[int, Any] = {}
         result: Any = None
-        for rule in recognised.iter_subtrees():
-            children = [done.pop(id(child), child) for child in rule.children]
+        for rule in parsed.iter_subtrees():
+            children = [nodes.pop(id(child), child) for child in rule.children]
             span = Span(rule.meta.start_pos, rule.meta.end_pos)
             if rule.data in ("and_of", "or_of"):
-                result = self._grow(rule.data, children)
+                result = self._extended(rule.data, children)
             else:
-                finished = [_finish(child) for child in children]
-                result = getattr(self, str(rule.data))(span, *finished)
-            done[id(rule)] = result
+                result = getattr(self, str(rule.data))(span, *map(_finished, children))
+            nodes[id(rule)] = result
         item: tree.Item = result
         return item
 
-    def _grow(self, rule: str, children: Sequence[Any]) -> Run:
+    def _extended(self, rule: str, children: Sequence[Any]) -> Chain:
         kind = tree.And if rule == "and_of" else tree.Or
         first, second = children
-        run = first if isinstance(first, Run) and first.kind is kind else Run(kind, _finish(first))
-        run.parts.append(_finish(second))
-        return run
+        same = isinstance(first, Chain) and first.kind is kind
+        chain = first if same else Chain(kind, _finished(first))
+        chain.parts.append(_finished(second))
+        return chain
 
     # --- Items
 
@@ -79,8 +79,8 @@ class Building:
         return item
 
     def stream(self, span: Span, name: tree.Name, *rest: tree.Field | Clause) -> tree.Stream:
-        fields = tuple(each for each in rest if isinstance(each, tree.Field))
-        clauses = self._clauses(each for each in rest if isinstance(each, Clause))
+        fields = tuple(part for part in rest if isinstance(part, tree.Field))
+        clauses = self._clauses(part for part in rest if isinstance(part, Clause))
         return tree.Stream(name, fields, **clauses, span=span)
 
     def field(self, span: Span, name: tree.Name, type_: tree.FieldType) -> tree.Field:
@@ -140,7 +140,8 @@ class Building:
         return Clause("pad", span, True)
 
     def lookback(self, span: Span, count: tree.Int | tree.Real) -> Clause:
-        value = check_count(self.problems, count, MAX_LOOKBACK, "a lookback", "look back less far")
+        hint = "use a smaller lookback"
+        value = check_count(self.problems, count, MAX_LOOKBACK, "the lookback", hint)
         return Clause("lookback", span, tree.Int(value, span=count.span))
 
     def measures(self, span: Span, *measures: tree.Measure) -> Clause:
@@ -150,19 +151,16 @@ class Building:
         return tree.Measure(value, name, span=span)
 
     def _clauses(self, clauses: Any) -> dict[str, Any]:
-        """Return the clauses as arguments of their item; each may stand there once."""
-        found: dict[str, Clause] = {}
+        """Return the clauses as keyword arguments of their item; note duplicates."""
+        by_rule: dict[str, Clause] = {}
         for clause in clauses:
-            first = found.setdefault(clause.rule, clause)
-            if first is not clause:
+            if by_rule.setdefault(clause.rule, clause) is not clause:
                 word = CLAUSE_WORDS.get(clause.rule, clause.rule)
-                hint = "keep one of the two"
+                hint = "remove one of the two"
                 if clause.rule == "pairs":
-                    hint = (
-                        "join the pairs by `or`, next to each other: `match R or after S match T`"
-                    )
-                self.problems.add("clause-twice", clause.span, f"`{word}` stands here twice", hint)
-        return {rule: clause.value for rule, clause in found.items()}
+                    hint = "join the pairs with `or`: `match R or after S match T`"
+                self.problems.add("clause-twice", clause.span, f"duplicate `{word}` clause", hint)
+        return {rule: clause.value for rule, clause in by_rule.items()}
 
     def _declare(self, name: tree.Name) -> None:
         assert name.span is not None
@@ -170,8 +168,8 @@ class Building:
             self.problems.add(
                 "reserved-word",
                 name.span,
-                "`is_first` is built in: it asks whether an event is the first of its stream",
-                "choose another name, or quote it here and wherever it is used: `` `is_first` ``",
+                "`is_first` is a built-in predicate and cannot be declared",
+                "choose another name, or write it in backticks wherever it is used: `` `is_first` ``",
             )
 
     # --- Regular expressions
@@ -198,27 +196,27 @@ class Building:
         return tree.Repeat(body, 0, 1, span=span)
 
     def exactly(self, span: Span, body: tree.Regex, count: tree.Int | tree.Real) -> tree.Regex:
-        times = check_count(self.problems, count, MAX_COUNT, "a count")
+        times = check_count(self.problems, count, MAX_COUNT, "the count")
         return tree.Repeat(body, times, times, span=span)
 
     def at_least(self, span: Span, body: tree.Regex, count: tree.Int | tree.Real) -> tree.Regex:
         return tree.Repeat(
-            body, check_count(self.problems, count, MAX_COUNT, "a count"), None, span=span
+            body, check_count(self.problems, count, MAX_COUNT, "the count"), None, span=span
         )
 
     def from_to(
         self, span: Span, body: tree.Regex, low: tree.Int | tree.Real, high: tree.Int | tree.Real
     ) -> tree.Regex:
-        least = check_count(self.problems, low, MAX_COUNT, "a count")
-        most = check_count(self.problems, high, MAX_COUNT, "a count")
+        least = check_count(self.problems, low, MAX_COUNT, "the count")
+        most = check_count(self.problems, high, MAX_COUNT, "the count")
         if least > most:
             assert low.span
             assert high.span
             self.problems.add(
                 "counts-reversed",
                 Span(low.span.start, high.span.end),
-                f"no count is at least {least} and at most {most}",
-                f"write the smaller one first: {{{most},{least}}}",
+                f"expected the smaller count first, got {{{least},{most}}}",
+                f"write {{{most},{least}}}",
             )
             most = least
         return tree.Repeat(body, least, most, span=span)
@@ -257,7 +255,7 @@ class Building:
         self.problems.add(
             "rebinding",
             span,
-            f"`{variable}` is where the window {variable}s and cannot be bound again",
+            f"`{variable}` is a position of the window and cannot be bound by a quantifier",
             "choose another name, such as `x`",
         )
         return tree.Name(str(variable), span=span)
@@ -323,11 +321,11 @@ class Building:
         return self.ref(span, name, check_index(self.problems, name.text, index))
 
     def call(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
-        given = tuple(arg for arg in args if arg)
-        built_in = self.ref(span, name)
-        if isinstance(built_in, tree.IsFirst) and len(given) == 1:  # is_first(begin)
-            return tree.Holds(built_in, given[0], span=span)
-        return tree.Call(name, given, span=span)
+        present = tuple(arg for arg in args if arg)
+        predicate = self.ref(span, name)
+        if isinstance(predicate, tree.IsFirst) and len(present) == 1:  # is_first(begin)
+            return tree.Holds(predicate, present[0], span=span)
+        return tree.Call(name, present, span=span)
 
     def filtered(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
         *values, condition = args
@@ -352,9 +350,9 @@ class Building:
         return read_number(self.problems, token, span)
 
 
-def _finish(child: Any) -> Any:
-    """Return the node of a run that has stopped growing; anything else stays as it is."""
-    if isinstance(child, Run):
+def _finished(child: Any) -> Any:
+    """Return the node of a complete chain; anything else is returned as it is."""
+    if isinstance(child, Chain):
         first, last = child.parts[0].span, child.parts[-1].span
         span = Span(first.start, last.end) if first and last else None
         return tree.flat(child.kind, child.parts, span)

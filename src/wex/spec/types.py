@@ -1,4 +1,4 @@
-"""The types of values, and which of them go together."""
+"""The types of values, and the operations that they allow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wex.spec import tree
 
 @dataclass(frozen=True)
 class Type:
-    """The type of a value, or the sort `predicate` of what is true or false of an event."""
+    """The type of a value; `predicate` is the type of conditions on an event."""
 
     name: str
     values: tuple[str, ...] = ()  # of an enum
@@ -34,7 +34,7 @@ DURATION: Final = Type("duration")
 OTHER: Final = Type("other")
 PREDICATE: Final = Type("predicate")
 
-FIELD_TYPES = {each.name: each for each in (BOOL, INT, REAL, STRING, TIMESTAMP, DATE, OTHER)}
+FIELD_TYPES = {type_.name: type_ for type_ in (BOOL, INT, REAL, STRING, TIMESTAMP, DATE, OTHER)}
 FIELD_TYPE_NAMES = ("bool", "int", "real", "string", "timestamp", "date", "enum", "other")
 TYPE_SYNONYMS = {
     "boolean": "bool",
@@ -62,7 +62,7 @@ UNITS = {name + end: size for name, size in _MICROSECONDS.items() for end in (""
 
 
 def microseconds(amount: tree.Int | tree.Real, unit: str) -> int | None:
-    """Return a duration as a whole count of microseconds, if it is one that 64 bits hold.
+    """Return a duration in microseconds, or None if it is not whole or 64 bits cannot hold it.
 
     >>> microseconds(tree.Int(2), "minutes")
     120000000
@@ -72,7 +72,7 @@ def microseconds(amount: tree.Int | tree.Real, unit: str) -> int | None:
 
 
 def read_moment(type_: str, text: str) -> datetime | date | None:
-    """Return the moment that a literal names, or None if it names none.
+    """Return the timestamp or date of a literal, or None if it is not valid.
 
     >>> read_moment("timestamp", "2026-01-31 10:00:00.5")
     datetime.datetime(2026, 1, 31, 10, 0, 0, 500000)
@@ -90,7 +90,7 @@ def read_moment(type_: str, text: str) -> datetime | date | None:
 
 
 def arithmetic(op: str, left: Type, right: Type) -> Type | None:
-    """Return the type of `left op right`, or None if the two do not go together.
+    """Return the type of `left op right`, or None if it is not defined for these types.
 
     >>> arithmetic("-", TIMESTAMP, TIMESTAMP).name
     'duration'
@@ -122,7 +122,7 @@ _TIME_ARITHMETIC = {
 
 
 def comparable(left: Type, right: Type, *, ordered: bool) -> bool:
-    """Tell whether two values can be compared, for order or only for equality.
+    """Tell whether values of two types can be compared, for order or only for equality.
 
     >>> comparable(INT, REAL, ordered=True), comparable(STRING, STRING, ordered=True)
     (True, False)

@@ -1,4 +1,8 @@
-"""The words of the language, and what people write instead of them."""
+"""The words of the language, and the words of other languages that people write instead.
+
+The second half feeds syntax_errors.py: hints for foreign operators and characters, and the wording
+for the tokens that the parser expected.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +69,8 @@ CLAUSES = {
     "ASSUME": ("unchecked", *ITEMS),
     "WINDOW": (*WINDOW_CLAUSES, *ITEMS),
 }
-ALIKE = 0.75  # how much a word must look like a keyword to be taken for it
-LOOSELY_ALIKE = 0.6  # where hardly anything else can be meant
+ALIKE = 0.75  # similarity from which a word counts as a misspelt keyword
+LOOSELY_ALIKE = 0.6  # the same where hardly anything else is possible
 
 OPENS = {"(": ")", "[": "]", "{": "}"}
 CLOSES = {close: open_ for open_, close in OPENS.items()}
@@ -76,11 +80,11 @@ OPERATORS = ("and", "or", "not", "in", "between", "implies", "iff", "exists", "f
 CLAUSE_WORDS = RESERVED.difference(OPERATORS, ("any", "true", "false"))
 
 BAD_CHARACTERS = {
-    '"': "strings stand in single quotes, 'like this'; names with odd characters in `backticks`",
-    ";": "no separator is needed: every item begins with its own word",
+    '"': "write strings in single quotes, 'like this', and names with special characters in `backticks`",
+    ";": "remove it: items need no separator",
     "!": "write `not p`, or `!=` for unequal",
-    "%": "there is no remainder; use `/` and comparisons",
-    "\\": "lines need no continuation: layout is free",
+    "%": "there is no remainder operator",
+    "\\": "remove it: line breaks have no meaning",
     "=": "compare with `=`",
 }
 OTHER_OPERATORS = {
@@ -88,34 +92,37 @@ OTHER_OPERATORS = {
     "<>": "write `!=`",
     "=<": "write `<=`",
     "=>": "write `>=`, or `implies` in a formula",
-    "&&": "write `and` in predicates, `&` between regular expressions",
-    "||": "write `or` in predicates, `|` between regular expressions",
-    "->": "write `implies` in a formula, a blank between regular expressions",
-    "**": "write `x * x`",
+    "&&": "write `and` in a predicate, `&` between regular expressions",
+    "||": "write `or` in a predicate, `|` between regular expressions",
+    "->": "write `implies` in a formula, and a blank between regular expressions",
+    "**": "there is no power operator: write `x * x`",
     "//": "comments begin with `#`; division is `/`",
     "--": "comments begin with `#`",
     "/*": "comments begin with `#`",
 }
+NO_NULL_TEST = (
+    "there is no test for NULL; to skip events with a NULL add `nulls skip` to the stream"
+)
 OPERATOR_WORDS = {
-    "is": "a field that may be NULL is declared in the stream line: `nulls skip`",
-    "null": "a field that may be NULL is declared in the stream line: `nulls skip`",
-    "like": "strings have equality only: `=`, `!=`, `in ('a', 'b')`",
-    "desc": "streams are ordered ascending",
-    "asc": "streams are ordered ascending: leave `asc` out",
-    "then": "write one after the other: `match a b`",
-    "mod": "there is no remainder; use `/` and comparisons",
+    "is": NO_NULL_TEST,
+    "null": NO_NULL_TEST,
+    "like": "strings can only be compared for equality: `=`, `!=`, `in ('a', 'b')`",
+    "desc": "streams are always in ascending order: remove `desc`",
+    "asc": "streams are always in ascending order: remove `asc`",
+    "then": "write a sequence without an operator: `match a b`",
+    "mod": "there is no remainder operator",
 }
 
-# What the parser could have taken, in the words of a person: the first group that it knows whole.
+# The tokens that the parser accepts, in words: the first group that it accepts completely.
 EXPECTED = (
     ({"ANY", "TILDE"}, "a regular expression"),
     ({"TRUE", "NUMBER"}, "an expression"),
     ({"AS"}, "`as` and a name for the measure"),
-    ({"EQUAL", "LESSTHAN"}, "an operator such as `+`, `<`, `and`, or what closes the expression"),
+    ({"EQUAL", "LESSTHAN"}, "an operator such as `+`, `<`, `and`, or the end of the expression"),
     ({"MATCH", "KEEP"}, "a clause such as `match`, `keep` or `measure`"),
     ({"MATCH"}, "`match`"),
     ({"STREAM", "LET"}, "`stream`, `let`, `assume` or `window`"),
-    ({"AND", "OR"}, "`and`, `or`, or what closes the expression"),
+    ({"AND", "OR"}, "`and`, `or`, or the end of the expression"),
     ({"NAME"}, "a name"),
     ({"NUMBER"}, "a number"),
     ({"STRING"}, "a string in single quotes"),
@@ -123,16 +130,16 @@ EXPECTED = (
     ({"COLON"}, "`:`"),
     ({"EQUAL"}, "`=`"),
 )
-# What is missing behind a word, where the word itself tells.
+# The hint for an item that is incomplete after one of these keywords.
 AFTER_WORD = {
-    "KEEP": "say which windows to keep: `all`, `shortest`, `longest` or `disjoint`",
-    "NULLS": "say what to do with NULLs: `error` or `skip`",
-    "WITHIN": "say how long a window may be: `within 10 events`, `within 5 minutes`",
-    "UNTIL": "say what ends it, in brackets: `until [gap > 5 minutes]`",
-    "LOOKBACK": "say how many events: `lookback 2`",
-    "PARTITION": "write `partition by` and the key columns",
-    "ORDER": "write `order by` and the columns that order the stream",
-    "MATCH": "say what a window looks like: `match up any* down`",
-    "AFTER": "say what comes before a window: `after any* down`",
+    "KEEP": "expected `all`, `shortest`, `longest` or `disjoint`",
+    "NULLS": "expected `error` or `skip`",
+    "WITHIN": "expected a number and a unit: `within 10 events`, `within 5 minutes`",
+    "UNTIL": "expected a predicate in brackets: `until [gap > 5 minutes]`",
+    "LOOKBACK": "expected a number of events: `lookback 2`",
+    "PARTITION": "expected `by` and the key columns: `partition by symbol`",
+    "ORDER": "expected `by` and the columns to order by: `order by ts`",
+    "MATCH": "expected a regular expression: `match up any* down`",
+    "AFTER": "expected a regular expression: `after any* down`",
 }
 MARKS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}", "COMMA": ",", "LPAR": "(", "LSQB": "["}

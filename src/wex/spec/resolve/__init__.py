@@ -1,7 +1,7 @@
-"""From the syntax tree to what it means: names resolved, types checked, lookback counted.
+"""The resolver: names, types, expansion of lets, and lookback of a syntax tree.
 
-The stages, in order; each notes its problems and the next goes on with what is known:
-stream → lets → assumes → windows → windows together → expand → lookback.
+The steps, in order: stream → lets → assumptions → windows → windows together → expand → lookback.
+Each step notes its problems, and the next one goes on with the names and types that are known.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.spec import tree
-from wex.spec.resolve.expand import expand
-from wex.spec.resolve.items import (
+from wex.spec.resolve.expand import deepest_lookback, expand
+from wex.spec.resolve.item_checks import (
     check_assume,
     check_lets,
     check_stream,
@@ -23,16 +22,17 @@ from wex.spec.resolve.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from wex.spec import tree
     from wex.spec.problems import Problems
     from wex.spec.types import Type
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a spec means. `expanded` says the same without lets, chains, `between` and `in`.
+    """A spec with its names resolved. `expanded` is the same spec without lets and sugar.
 
-    `lookbacks` has the k of each window, `assume_lookbacks` of each assume, `measures` the names
-    and types of each window's measures, all in the order of the spec.
+    `lookbacks` has the k of each window, `assume_lookbacks` that of each assumption, `measures` the
+    names and types of each window's measures, all in the order of the spec.
     """
 
     spec: tree.Spec
@@ -44,15 +44,15 @@ class Meaning:
 
     @property
     def skip_nulls(self) -> bool:
-        """Tell whether events with a NULL that matters are skipped; else they are an error."""
+        """Tell whether events with a NULL in a field that decides about windows are skipped."""
         nulls = self.spec.stream.nulls
         return nulls is not None and nulls.text == "skip"
 
 
 def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> Meaning | None:
-    """Return the meaning of a spec, or None after noting why it has none.
+    """Return the meaning of a spec, or None after noting its problems.
 
-    `broken` are names whose declarations had mistakes of their own: nothing is said about them.
+    `broken` are the names of lets with syntax errors: uses of these names are not reported.
     """
     scope = Scope(lets=dict.fromkeys(broken))
     check_stream(spec.stream, scope, problems)
@@ -61,28 +61,23 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
         check_assume(assume, scope, problems)
     measures = [check_window(window, spec.stream, scope, problems) for window in spec.windows]
     check_windows_together(spec.windows, measures, problems)
-    if problems.found:
+    if problems.diagnostics:
         return None
     expanded = expand(spec, problems)
-    if problems.found:
+    if problems.diagnostics:
         return None
     return Meaning(
         spec,
         expanded,
         {name: type_ for name, type_ in scope.fields.items() if type_},
         tuple(map(_window_lookback, expanded.windows)),
-        tuple(_deepest([assume.regex]) for assume in expanded.assumes),
-        tuple({name: type_ for name, type_ in each.items() if type_} for each in measures),
+        tuple(deepest_lookback(assume.regex) for assume in expanded.assumes),
+        tuple({name: type_ for name, type_ in types.items() if type_} for types in measures),
     )
 
 
 def _window_lookback(window: tree.Window) -> int:
-    """Return the k of a window: the deepest lookback that decides about it, or the clause's."""
+    """Return the k of a window: its deepest lookback outside of measures, or that of the clause."""
     parts = [*window.pairs, window.where, window.until]
     clause = window.lookback.value if window.lookback else 0
-    return max(clause, _deepest(part for part in parts if part))
-
-
-def _deepest(parts: Iterable[tree.Node]) -> int:
-    nodes = (node for part in parts for node in tree.walk(part))
-    return max((-n.offset for n in nodes if isinstance(n, tree.Ref | tree.IsFirst)), default=0)
+    return max([clause, *(deepest_lookback(part) for part in parts if part)])

@@ -1,7 +1,7 @@
-"""A spec without names and sugar: lets put in, `prev` applied, chains, `between` and `in` undone.
+"""Expansion: lets are replaced by their values, `prev`, chains, `between` and `in` by plain terms.
 
-What comes out is a spec again, with the same windows, that speaks about fields and single
-comparisons only: an atom is one comparison of values, or a bare boolean.
+The result is a spec with the same windows, over fields only. Each atom of its predicates is a
+single comparison, a bool field or `is_first`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Lets = dict[str, tree.Expr]
 
 
 def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
-    """Return the spec with lets and sugar expanded; note lets that grow beyond measure."""
+    """Return the spec with lets and sugar expanded, or note that it would become too large."""
     lets: Lets = {}
     sizes: dict[str, tuple[int, int]] = {}
     for let in in_order(spec.lets, problems):
@@ -33,8 +33,9 @@ def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
             problems.add(
                 "too-large",
                 let.name,
-                f"with the lets it uses, `{let.name.text}` grows to {amount}",
-                f"lets stand for at most {MAX_TERMS:,} terms, {MAX_DEPTH} levels deep",
+                f"`{let.name.text}` expands to {amount}",
+                f"a let expands to at most {MAX_TERMS:,} terms and {MAX_DEPTH} levels:"
+                " use fewer lets inside lets",
             )
             return spec
         lets[let.name.text] = expand_expr(let.value, lets)
@@ -43,8 +44,8 @@ def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
     expanded = replace(
         spec,
         lets=(),
-        assumes=tuple(replace(each, regex=_regex(each.regex, lets)) for each in spec.assumes),
-        windows=tuple(_window(each, lets) for each in spec.windows),
+        assumes=tuple(replace(assume, regex=_regex(assume.regex, lets)) for assume in spec.assumes),
+        windows=tuple(_window(window, lets) for window in spec.windows),
         source=None,
     )
     _check_reach(expanded, problems)
@@ -52,36 +53,38 @@ def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
 
 
 def _too_large(spec: tree.Spec, sizes: Mapping[str, tuple[int, int]], problems: Problems) -> bool:
-    """Note the item with which a spec grows too large, before it does."""
+    """Note the item with which the expanded spec would become too large, before expanding it."""
     total = 0
     items: list[tree.Assume | tree.Window] = [*spec.assumes, *spec.windows]
     for item in items:
         terms, depth = _size(item, sizes)
         total += terms
         if total > MAX_TERMS or depth > 2 * MAX_DEPTH:
-            message = f"with the lets it uses, the spec grows to {total:,} terms here"
-            hint = f"a spec has at most {MAX_TERMS:,} terms; use fewer lets of lets"
+            message = f"with this item the spec expands to {total:,} terms"
+            hint = f"a spec expands to at most {MAX_TERMS:,} terms: use fewer lets inside lets"
             problems.add("too-large", _place(item), message, hint)
             return True
     return False
 
 
 def _check_reach(spec: tree.Spec, problems: Problems) -> None:
-    """Note items that reach too deep or too far back once lets are put in."""
+    """Note expanded items that are nested too deeply or look back too far."""
     items: list[tree.Assume | tree.Window] = [*spec.assumes, *spec.windows]
     for item in items:
         if deeper_than(MAX_DEPTH, item):
-            message = f"with the lets it uses, this is nested more than {MAX_DEPTH} levels deep"
-            hint = "use simpler lets"
-            problems.add("too-large", _place(item), message, hint)
-        far = max(
-            (-n.offset for n in tree.walk(item) if isinstance(n, tree.Ref | tree.IsFirst)),
-            default=0,
-        )
-        if far > MAX_LOOKBACK:
-            message = f"with the lets it uses, this looks back {far:,} events"
-            hint = f"a lookback is at most {MAX_LOOKBACK:,}"
+            message = f"with its lets expanded, this is nested more than {MAX_DEPTH} levels deep"
+            problems.add("too-large", _place(item), message, "use simpler lets")
+        lookback = deepest_lookback(item)
+        if lookback > MAX_LOOKBACK:
+            message = f"with its lets expanded, this looks back {lookback:,} events"
+            hint = f"the maximum lookback is {MAX_LOOKBACK:,}"
             problems.add("count-too-large", _place(item), message, hint)
+
+
+def deepest_lookback(node: tree.Node) -> int:
+    """Return how many events back a node reads, at most."""
+    reads = (part for part in tree.walk(node) if isinstance(part, tree.Ref | tree.IsFirst))
+    return max((-part.offset for part in reads), default=0)
 
 
 def _place(item: tree.Assume | tree.Window) -> tree.Node:
@@ -89,7 +92,7 @@ def _place(item: tree.Assume | tree.Window) -> tree.Node:
 
 
 def _size(node: tree.Node, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    """Return how many terms a node stands for, lets expanded, and how deep they lie."""
+    """Return the number of terms and of levels that a node has once its lets are expanded."""
     terms = deepest = 0
     stack = [(node, 1)]
     while stack:
@@ -97,9 +100,9 @@ def _size(node: tree.Node, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, i
         name = top.name if isinstance(top, tree.Ref) else ""
         if isinstance(top, tree.Call) and top.name.text in sizes:
             name = top.name.text
-        below, extra = sizes.get(name, (1, 0))
-        terms += below
-        deepest = max(deepest, depth + extra)
+        inner_terms, inner_depth = sizes.get(name, (1, 0))
+        terms += inner_terms
+        deepest = max(deepest, depth + inner_depth)
         stack.extend((child, depth + 1) for child in top.children())
     return terms, deepest
 
@@ -169,7 +172,7 @@ def _formula(node: tree.Expr, lets: Lets) -> tree.Expr:
 
 
 def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
-    """Return an expression over fields, every index moved by `shift`.
+    """Return an expression with its lets expanded and every offset moved by `shift`.
 
     >>> up = tree.Compare((tree.Ref("price"), tree.Ref("price", -1)), (">",))
     >>> str(expand_expr(tree.Ref("up", -1), {"up": up}))
@@ -182,8 +185,8 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
     match node:
         case tree.Ref(name, offset):
             if name in lets:
-                whole = lets[name]
-                return expand_expr(whole, {}, offset + shift) if offset + shift else whole
+                value = lets[name]
+                return expand_expr(value, {}, offset + shift) if offset + shift else value
             return replace(node, offset=offset + shift) if shift else node
         case tree.IsFirst(offset):
             return replace(node, offset=offset + shift)
@@ -210,16 +213,18 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
             operands = (inner(low), inner(value), inner(high))
             return _negate(_chain(operands, ("<=", "<="), node), negated)
         case tree.In(value, options, negated):
-            same = inner(value)
-            equal = [tree.Compare((same, inner(each)), ("=",), span=node.span) for each in options]
-            return _negate(tree.flat(tree.Or, equal, node.span), negated)
+            left = inner(value)
+            equalities = [
+                tree.Compare((left, inner(option)), ("=",), span=node.span) for option in options
+            ]
+            return _negate(tree.flat(tree.Or, equalities, node.span), negated)
     return node
 
 
 def _chain(
     operands: tuple[tree.Expr, ...], ops: tuple[tree.CompareOp, ...], node: tree.Expr
 ) -> tree.Expr:
-    """Return a chain of comparisons as an `and` of single ones."""
+    """Return a chain of comparisons as a conjunction of single ones."""
     single = [
         tree.Compare(operands[index : index + 2], (op,), span=node.span)
         for index, op in enumerate(ops)

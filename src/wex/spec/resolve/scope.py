@@ -1,4 +1,4 @@
-"""Names that stand for something of an event: fields, and lets over them."""
+"""The declared names of a spec, the order of its lets, and the types of expressions over events."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from wex.errors import closest, did_you_mean
+from wex.errors import did_you_mean
 from wex.spec import tree
-from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
+from wex.spec.aggregates import signature
 from wex.spec.numbers import check_index
-from wex.spec.resolve.expressions import Expressions
+from wex.spec.resolve.type_checker import TypeChecker
 from wex.spec.types import PREDICATE, Type
-from wex.spec.vocabulary import ALIKE, RESERVED
+from wex.spec.vocabulary import RESERVED
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Scope:
-    """What names mean in a spec. A type of None: declared, but with a mistake noted already."""
+    """The declared names and their types. A type of None: the declaration has a noted problem."""
 
     fields: dict[str, Type | None] = field(default_factory=dict)
     lets: dict[str, Type | None] = field(default_factory=dict)
@@ -31,12 +31,42 @@ class Scope:
         return name in self.fields or name in self.lets
 
     def names(self) -> list[str]:
-        """Return every name that is declared."""
+        """Return every declared name."""
         return [*self.fields, *self.lets]
 
 
-class Events(Expressions):
-    """Expressions over the last events: guards, lets, and the arguments of aggregates."""
+def in_order(lets: tuple[tree.Let, ...], problems: Problems) -> list[tree.Let]:
+    """Return the lets, each after those it uses; note cycles and leave them out."""
+    by_name = {let.name.text: let for let in lets}
+    uses = {
+        name: {
+            node.name
+            for node in tree.walk(let.value)
+            if isinstance(node, tree.Ref) and node.name in by_name
+        }
+        for name, let in by_name.items()
+    }
+    sorter = TopologicalSorter(uses)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        shown = " uses ".join(reversed(cycle[:6])) + (" …" if len(cycle) > 6 else "")
+        problems.add(
+            "let-cycle",
+            by_name[cycle[0]].name,
+            f"`{cycle[0]}` is defined in terms of itself: {shown}",
+            "define one of these lets without the others",
+        )
+    order: list[tree.Let] = []
+    while ready := sorter.get_ready():  # lets in a cycle, and lets that use them, never get ready
+        order.extend(by_name[name] for name in ready)
+        sorter.done(*ready)
+    return order
+
+
+class EventTypes(TypeChecker):
+    """Types of expressions over the last events: predicates, lets and arguments of aggregates."""
 
     def __init__(self, scope: Scope, problems: Problems) -> None:
         super().__init__(problems)
@@ -44,10 +74,10 @@ class Events(Expressions):
 
     def ref(self, node: tree.Ref) -> Type | None:
         if node.offset and node.name in self.scope.constants:
-            self._looks_at_nothing(node, node.name)
-        for names in (self.scope.fields, self.scope.lets):
-            if node.name in names:
-                return names[node.name]
+            self._note_constant_lookback(node, node.name)
+        for types in (self.scope.fields, self.scope.lets):
+            if node.name in types:
+                return types[node.name]
         self.unknown(node, node.name)
         return None
 
@@ -57,25 +87,25 @@ class Events(Expressions):
         return node
 
     def is_constant(self, node: tree.Expr) -> bool:
-        """Tell whether an expression reads no event, so that it has the same value at each."""
+        """Tell whether an expression reads no event, so that it has one value for all events."""
         return all(
-            each.name in self.scope.constants
-            if isinstance(each, tree.Ref)
-            else not isinstance(each, tree.IsFirst)
-            for each in tree.walk(node)
+            part.name in self.scope.constants
+            if isinstance(part, tree.Ref)
+            else not isinstance(part, tree.IsFirst)
+            for part in tree.walk(node)
         )
 
-    def _looks_at_nothing(self, node: tree.Node, constant: str) -> None:
-        message = f"`{constant}` is the same at every event, so there is nothing to look back at"
+    def _note_constant_lookback(self, node: tree.Node, constant: str) -> None:
+        message = f"cannot look back at `{constant}`: it is the same at every event"
         self.problems.add("lookback-here", node, message, f"write `{constant}`")
 
     def unknown(self, node: tree.Node, name: str) -> None:
         """Note a name that is not declared."""
         if self.problems.full:
             return
-        hint = did_you_mean(name, self.scope.names(), "the names declared here are")
+        hint = did_you_mean(name, self.scope.names(), "the declared names are")
         if name.lower() in RESERVED:
-            hint = f"did you mean `{name.lower()}`? (keywords are written small)"
+            hint = f"did you mean `{name.lower()}`? (keywords are lower-case)"
         message = f"there is no field or let called `{name}`"
         self.problems.add("unknown-name", node, message, hint)
 
@@ -90,8 +120,8 @@ class Events(Expressions):
             self.problems.add(
                 "aggregate-here",
                 node,
-                f"`{name}` is an aggregate, and there is no window to aggregate over here",
-                "aggregates stand in `measure`, one not inside another",
+                f"aggregate `{name}` is not allowed here",
+                "use aggregates in `measure`, and not inside another aggregate",
             )
         elif name in self.scope:
             self.problems.add(
@@ -118,41 +148,5 @@ class Events(Expressions):
             if back == tree.Int(0):
                 return type_
         if type_ is not None and self.is_constant(node.args[0]):
-            self._looks_at_nothing(node, str(node.args[0]))
+            self._note_constant_lookback(node, str(node.args[0]))
         return type_
-
-
-def aggregate_hint(name: str) -> str:
-    """Return a hint for an aggregate that does not exist."""
-    meant = SYNONYMS.get(name.lower()) or closest(name, [*AGGREGATES, *USER_DEFINED], ALIKE)
-    return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"
-
-
-def in_order(lets: tuple[tree.Let, ...], problems: Problems) -> list[tree.Let]:
-    """Return the lets so that each comes after those it uses; cycles are noted and left out."""
-    by_name = {let.name.text: let for let in lets}
-    uses = {
-        name: {
-            node.name
-            for node in tree.walk(let.value)
-            if isinstance(node, tree.Ref) and node.name in by_name
-        }
-        for name, let in by_name.items()
-    }
-    sorter = TopologicalSorter(uses)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        cycle: list[str] = error.args[1]
-        shown = " uses ".join(reversed(cycle[:6])) + (" …" if len(cycle) > 6 else "")
-        problems.add(
-            "let-cycle",
-            by_name[cycle[0]].name,
-            f"`{cycle[0]}` is defined by itself: {shown}",
-            "define one of them without the others",
-        )
-    order: list[tree.Let] = []
-    while ready := sorter.get_ready():  # a cycle blocks itself and what uses it
-        order.extend(by_name[name] for name in ready)
-        sorter.done(*ready)
-    return order

@@ -1,7 +1,7 @@
-"""The syntax tree: what a spec says, as data. Frozen, compared by content, spans aside.
+"""The syntax tree of a spec. Nodes are frozen data, compared by content but not by span.
 
-Sequences (`and`, `or`, juxtaposition, `|`, `&`) are kept flat, however they were grouped: build
-them with `flat`. Meaning lives elsewhere; `str(node)` prints any node as it would be written.
+Sequences (`and`, `or`, juxtaposition, `|`, `&`) are flat, however they were grouped: build them
+with `flat`. `str(node)` prints any node in the syntax of the language.
 """
 
 from __future__ import annotations
@@ -122,24 +122,33 @@ __all__ = [
     "flat",
     "held",
     "holds_at",
+    "texts",
     "walk",
 ]
 
+MAX_DEPTH = 100  # levels of nesting: functions on trees are recursive
+MAX_TERMS = 100_000  # of a spec and of a let: lets inside lets grow exponentially
 
-MAX_DEPTH = 100  # of nested expressions: tree walkers are recursive, and nobody reads more
-MAX_TERMS = 100_000  # of a spec, and of a let: lets of lets grow exponentially
+
+def texts(names: Iterable[Name]) -> list[str]:
+    """Return names as strings.
+
+    >>> texts((Name("symbol"), Name("ts")))
+    ['symbol', 'ts']
+    """
+    return [name.text for name in names]
 
 
 def deeper_than(levels: int, node: Node) -> Node | None:
-    """Return a node that lies deeper than so many levels, if there is one; without recursion."""
+    """Return a node more than this many levels below a node, or None; without recursion."""
     level = [node]
     for _ in range(levels):
-        level = [child for each in level for child in each.children()]
+        level = [child for parent in level for child in parent.children()]
     return level[0] if level else None
 
 
 def holds_at(predicate: Expr, position: Expr, span: Span | None = None) -> Expr:
-    """Return the formula that a predicate holds at a position: `up(x)` for a name, else `[p](x)`."""
+    """Return the formula for a predicate at a position: `up(x)` for a name, `[p](x)` otherwise."""
     if isinstance(predicate, Ref) and not predicate.offset:
         return Call(Name(predicate.name, span=predicate.span), (position,), span=span)
     return Holds(predicate, position, span=span)
@@ -159,7 +168,7 @@ def flat(
     kind: type[Concat | Union | Intersection], parts: Iterable[Regex], span: Span | None = None
 ) -> Regex: ...
 def flat(kind: type[Node], parts: Iterable[Node], span: Span | None = None) -> Node:
-    """Return a sequence node without nesting in its own kind; one part alone stands for itself.
+    """Return a sequence node without parts of its own kind; of a single part, that part.
 
     >>> a, b, c = Ref("a"), Ref("b"), Ref("c")
     >>> str(flat(And, [a, flat(And, [b, c])]))

@@ -1,4 +1,4 @@
-"""The items of a spec, their clauses, and the spec itself."""
+"""Nodes of the syntax tree: the items of a spec, their clauses, and the spec itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FieldType(Node):
-    """The type of a field as written; `values` are those of an enum."""
+    """The type of a field by name; `values` are those of an enum."""
 
     name: Name
     values: tuple[Text, ...] = ()
@@ -30,7 +30,7 @@ class Field(Node):
 
 @dataclass(frozen=True)
 class Stream(Node):
-    """The stream a spec speaks about: `stream trades (…) partition by … order by … nulls …`."""
+    """The stream of a spec: `stream trades (…) partition by … order by … nulls …`."""
 
     name: Name
     fields: tuple[Field, ...]
@@ -49,7 +49,7 @@ class Let(Node):
 
 @dataclass(frozen=True)
 class Assume(Node):
-    """What every stream is promised to look like: `assume R`, `assume R unchecked`."""
+    """An assumption about every stream: `assume R`, `assume R unchecked`."""
 
     regex: Regex
     unchecked: bool = False
@@ -89,7 +89,7 @@ class Measure(Node):
 
 @dataclass(frozen=True)
 class Window(Node):
-    """A window: pairs or a formula, and the clauses that narrow it or measure it."""
+    """A window: pairs or a formula, clauses that select among the matches, and measures."""
 
     name: Name
     pairs: tuple[Pair, ...] = ()
@@ -105,7 +105,7 @@ class Window(Node):
 
 @dataclass(frozen=True, repr=False)
 class Spec(Node):
-    """A whole spec. `source` is the text it came from, for errors that point."""
+    """A whole spec. `source` is the text that errors point into, if it was parsed."""
 
     stream: Stream
     lets: tuple[Let, ...] = ()

@@ -1,4 +1,4 @@
-"""What every node of the syntax tree has."""
+"""Nodes of the syntax tree: names, expressions and regular expressions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Node:
-    """A piece of a spec. The span says where it stood; nodes built in Python have none."""
+    """A part of a spec. `span` is its place in the text; nodes built in Python have none."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __str__(self) -> str:
-        from wex.spec.printer import show  # noqa: PLC0415  (the printer is written in terms of nodes)
+        from wex.spec.printer import show  # noqa: PLC0415  (the printer imports the nodes)
 
         return show(self)
 
     def children(self) -> Iterator[Node]:
         """Yield the nodes right below this one, in the order of the text."""
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for member in fields(self):
+            value = getattr(self, member.name)
             for item in value if isinstance(value, tuple) else (value,):
                 if isinstance(item, Node):
                     yield item
@@ -43,13 +43,16 @@ def walk(node: Node) -> Iterator[Node]:
 
 @dataclass(frozen=True)
 class Name(Node):
-    """A name that is declared, listed or chosen: of a field, a let, a window, an option."""
+    """The name of a field, let, window, measure, type, unit or option."""
 
     text: str
 
 
+# --- Expressions
+
+
 class Expr(Node):
-    """A predicate, value, measure or formula; the resolver tells which."""
+    """A predicate, value, measure or formula; the resolver decides which."""
 
 
 @dataclass(frozen=True)
@@ -106,21 +109,21 @@ class Ref(Expr):
 
 @dataclass(frozen=True)
 class IsFirst(Expr):
-    """`is_first`: is this the first event of the stream? `is_first[-1]` asks it of the one before."""
+    """`is_first`: the event is the first of its stream; `is_first[-1]`: the one before it is."""
 
     offset: int = 0
 
 
 @dataclass(frozen=True)
 class Mark(Expr):
-    """The free positions of a formula: `begin` and `end`."""
+    """A free position of a formula: `begin` or `end`."""
 
     which: Literal["begin", "end"]
 
 
 @dataclass(frozen=True)
 class Neg(Expr):
-    """`-x`, of anything but a number, whose sign is its own."""
+    """`-x`, except for numbers, which include their sign."""
 
     value: Expr
 
@@ -231,10 +234,13 @@ class Quantified(Expr):
 
 @dataclass(frozen=True)
 class Holds(Expr):
-    """In a formula: `[x > 1](begin)`, the predicate holds at a position."""
+    """In a formula: `[x > 1](begin)`, a predicate holds at a position."""
 
     predicate: Expr
     position: Expr
+
+
+# --- Regular expressions
 
 
 class Regex(Node):
@@ -250,7 +256,7 @@ class Atom(Regex):
 
 @dataclass(frozen=True)
 class Anything(Regex):
-    """One gram, whatever it is: `any`."""
+    """Any single gram: `any`."""
 
 
 @dataclass(frozen=True)
@@ -260,28 +266,28 @@ class Empty(Regex):
 
 @dataclass(frozen=True)
 class Concat(Regex):
-    """One after the other: `r s t`, flat."""
+    """A concatenation: `r s t`, flat."""
 
     parts: tuple[Regex, ...]
 
 
 @dataclass(frozen=True)
 class Union(Regex):
-    """One or the other: `r | s | t`, flat."""
+    """A union: `r | s | t`, flat."""
 
     parts: tuple[Regex, ...]
 
 
 @dataclass(frozen=True)
 class Intersection(Regex):
-    """Both at once: `r & s & t`, flat."""
+    """An intersection: `r & s & t`, flat."""
 
     parts: tuple[Regex, ...]
 
 
 @dataclass(frozen=True)
 class Complement(Regex):
-    """Every sequence that is not in it: `~r`."""
+    """The complement: `~r`, every sequence that is not in `r`."""
 
     body: Regex
 

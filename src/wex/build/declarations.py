@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wex.build.expressions import Expr, Let, Pattern, fail, node_of, regex_of
+from wex.build.operators import Expr, Let, Pattern, fail, node_of, regex_of
 from wex.errors import SpecError, did_you_mean
 from wex.spec import parse, tree
 from wex.spec.problems import Source, Span

@@ -1,7 +1,7 @@
-"""The types of expressions.
+"""Type inference for expressions.
 
-What names and calls mean depends on where an expression stands, so each such place is a subclass
-that answers for them; operators mean the same everywhere.
+Names and calls mean different things in predicates, measures and `having`, so each of these has a
+subclass of `TypeChecker` that resolves them. Operators and constants are the same everywhere.
 """
 
 from __future__ import annotations
@@ -34,20 +34,22 @@ from wex.spec.vocabulary import ALIKE
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
-WORDS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+OPERATION = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
 CALENDAR = ("month", "months", "quarter", "quarters", "year", "years")
 INT64 = range(-(2**63), 2**63)
+DURATION_RANGE = "a duration is a whole number of microseconds, up to about 292,000 years"
+USES_OF_OTHER = "a field of type other can be used only in first, last, collect and count"
 
 
-class Expressions(ABC):
-    """Infers types and notes what does not fit. A type of None means: noted already."""
+class TypeChecker(ABC):
+    """Infers types and notes type errors. A type of None means that an error has been noted."""
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
 
     @abstractmethod
     def ref(self, node: tree.Ref) -> Type | None:
-        """Return the type of what a name stands for here."""
+        """Return the type of a name."""
 
     @abstractmethod
     def call(self, node: tree.Call) -> Type | None:
@@ -55,38 +57,38 @@ class Expressions(ABC):
 
     @abstractmethod
     def is_first(self, node: tree.IsFirst) -> Type | None:
-        """Return the type of `is_first`, where there is an event to ask it of."""
+        """Return the type of `is_first`, if it is allowed here."""
 
     def constant(self, node: tree.Expr) -> tree.Expr:
-        """Return what a name stands for if that is all there is to it; any other node as it is."""
+        """Return the value of a let that is used by its bare name; any other node as it is."""
         return node
 
     def value(self, node: tree.Expr) -> Type | None:
-        """Return the type of an expression that has to be a value."""
+        """Return the type of an expression that must be a value."""
         type_ = self.infer(node)
         if type_ == PREDICATE:
             self.problems.add(
                 "wrong-sort",
                 node,
-                "this is a predicate, and a value belongs here",
-                "combine predicates with `and`, `or`, `not`; only a bool field is a value too",
+                "expected a value, got a predicate",
+                "combine predicates with `and`, `or`, `not`; only a bool field is also a value",
             )
             return None
         return type_
 
     def predicate(self, node: tree.Expr) -> None:
-        """Check an expression that has to be a predicate, or a bool value that serves as one."""
+        """Check an expression that must be a predicate or a bool value."""
         type_ = self.infer(node)
         if type_ is not None and type_ not in (BOOL, PREDICATE):
             self.problems.add(
                 "wrong-sort",
                 node,
-                f"`{node}` is a value of type {type_.name}, and a predicate belongs here",
+                f"expected a predicate, got `{node}` of type {type_.name}",
                 f"compare it with something, for example `{_short(node)} {_example(type_)}`",
             )
 
     def infer(self, node: tree.Expr) -> Type | None:
-        """Return the type of an expression, or None if that has been noted as a problem."""
+        """Return the type of an expression, or None if a problem has been noted."""
         match node:
             case tree.Int() | tree.Real() | tree.Text() | tree.Bool():
                 return self._constant(node)
@@ -126,8 +128,8 @@ class Expressions(ABC):
 
     def _constant(self, node: tree.Int | tree.Real | tree.Text | tree.Bool) -> Type | None:
         if isinstance(node, tree.Int) and node.value not in INT64:
-            hint = "whole numbers lie between -2^63 and 2^63 - 1; with a point it is a real"
-            self.problems.add("number-out-of-range", node, "this does not fit into an int", hint)
+            hint = "an int lies between -2^63 and 2^63 - 1; for a real add a decimal point"
+            self.problems.add("number-out-of-range", node, "int out of range", hint)
             return None
         types: dict[type[tree.Node], Type] = {
             tree.Int: INT,
@@ -141,8 +143,8 @@ class Expressions(ABC):
         if not self.unit(node.unit):
             return None
         if microseconds(node.amount, node.unit.text) is None:
-            hint = "durations are whole microseconds, up to about 292,000 years"
-            self.problems.add("number-out-of-range", node, f"no duration is `{node}`", hint)
+            message = f"duration `{node}` out of range"
+            self.problems.add("number-out-of-range", node, message, DURATION_RANGE)
             return None
         return DURATION
 
@@ -154,7 +156,7 @@ class Expressions(ABC):
         plural = ", ".join(unit for unit in UNITS if unit.endswith("s"))
         hint = f"did you mean `{best}`?" if best else f"the units are {plural}, also singular"
         if name.text.lower() in CALENDAR:
-            hint = f"a {name.text.lower().rstrip('s')} has no fixed length: say how many days"
+            hint = f"a {name.text.lower().rstrip('s')} has no fixed length: use days"
         message = f"there is no unit of time called `{name.text}`"
         self.problems.add("unknown-option", name, message, hint)
         return False
@@ -165,19 +167,15 @@ class Expressions(ABC):
             self.problems.add(
                 "unknown-option",
                 node.type,
-                f"`{kind}` does not make a constant of a string",
+                f"expected `timestamp` or `date` before a string, got `{kind}`",
                 "write `timestamp '2026-01-31 10:00'` or `date '2026-01-31'`",
             )
             return None
         if read_moment(kind, node.text) is None:
-            example = "2026-01-31" if kind == "date" else "2026-01-31 10:00:00.250"
-            self.problems.add(
-                "bad-moment",
-                node,
-                f"'{node.text}' is not a {kind}",
-                f"write it as {kind} '{example}'"
-                + ("" if kind == "date" else ", to the microsecond at most"),
-            )
+            hint = "write it like date '2026-01-31'"
+            if kind == "timestamp":
+                hint = "write it like timestamp '2026-01-31 10:00:00.25', with 6 decimals at most"
+            self.problems.add("bad-moment", node, f"'{node.text}' is not a valid {kind}", hint)
             return None
         return TIMESTAMP if kind == "timestamp" else DATE
 
@@ -187,7 +185,7 @@ class Expressions(ABC):
         type_ = self.value(operand)
         if type_ is None or type_ in (*NUMBERS, DURATION):
             return type_
-        hint = "numbers and durations have a sign"
+        hint = "only numbers and durations can be negated"
         self.problems.add("wrong-type", operand, f"a {type_.name} cannot be negated", hint)
         return None
 
@@ -198,8 +196,9 @@ class Expressions(ABC):
         type_ = self.value(node.args[0])
         if type_ is None or type_ in (*NUMBERS, DURATION):
             return type_
-        hint = "`abs` takes a number or a duration"
-        self.problems.add("wrong-type", node.args[0], f"a {type_.name} has no `abs`", hint)
+        message = f"`abs` expects a number or a duration, got {_a(type_)}"
+        hint = "apply `abs` to a number or a duration: `abs(x - x[-1])`"
+        self.problems.add("wrong-type", node.args[0], message, hint)
         return None
 
     def _binary(self, node: tree.Binary) -> Type | None:
@@ -211,14 +210,14 @@ class Expressions(ABC):
             self.problems.add(
                 "wrong-type",
                 node,
-                f"cannot {WORDS[node.op]} {_a(left)} and {_a(right)}",
+                f"cannot {OPERATION[node.op]} {_a(left)} and {_a(right)}",
                 _arithmetic_hint(node, left, right),
             )
         elif DATE in (left, right) and result == DATE:
             return self._date_shift(node)
         elif node.op == "/" and self._is_zero(self.constant(node.right)):
-            hint = "divide by something else"
-            self.problems.add("wrong-type", node.right, "this divides by zero", hint)
+            hint = "use another divisor"
+            self.problems.add("wrong-type", node.right, "division by zero", hint)
             return None
         return result
 
@@ -228,14 +227,15 @@ class Expressions(ABC):
 
     def _date_shift(self, node: tree.Binary) -> Type | None:
         lengths = [self._length(side) for side in (node.left, node.right)]
-        if any(each is not None and each % UNITS["day"] == 0 for each in lengths):
+        if any(length is not None and length % UNITS["day"] == 0 for length in lengths):
             return DATE
-        hint = "add a constant number of days, as in `day + 7 days`, or use a timestamp"
-        self.problems.add("wrong-type", node, "a date moves by whole days only", hint)
+        message = "a date can only be shifted by a constant number of days"
+        hint = "write for example `day + 7 days`, or use a timestamp"
+        self.problems.add("wrong-type", node, message, hint)
         return None
 
     def _length(self, node: tree.Expr) -> int | None:
-        """Return a constant duration in microseconds."""
+        """Return a constant duration in microseconds, or None if it is not constant."""
         match self.constant(node):
             case tree.Duration(amount, unit):
                 return microseconds(amount, unit.text) if unit.text in UNITS else None
@@ -258,19 +258,19 @@ class Expressions(ABC):
         self.problems.add(
             "arguments",
             node,
-            f"`{node.name}` takes {counts} argument{plural}, not {len(node.args)}",
+            f"`{node.name}` takes {counts} argument{plural}, got {len(node.args)}",
             f"write `{node.name}({', '.join('xyz'[: takes[-1]])})`",
         )
         return False
 
     def no_filter(self, node: tree.Call) -> None:
-        """Note a filter on a call that is no aggregate."""
+        """Note a filter on a call that is not an aggregate."""
         if node.filter is not None:
             self.problems.add(
                 "filter-here",
                 node.filter,
-                f"`{node.name}` is no aggregate and has no `filter`",
-                "`filter [p]` stands behind an aggregate in `measure`: `avg(x) filter [x > 0]`",
+                f"`{node.name}` is not an aggregate and cannot have a `filter`",
+                "use `filter` after an aggregate in `measure`: `avg(x) filter [x > 0]`",
             )
 
     # --- Comparisons
@@ -307,7 +307,7 @@ class Expressions(ABC):
     def _enum_value(
         self, nodes: tuple[tree.Expr, ...], left: Type, right: Type, *, ordered: bool
     ) -> bool:
-        """Check an enum against a string constant; tell whether that is what stood there."""
+        """Check a comparison of an enum with a string constant; tell whether it is one."""
         pairs = ((left, nodes[1]), (right, nodes[0]))
         enum, other = next(
             ((type_, node) for type_, node in pairs if type_.values), (None, nodes[0])
@@ -331,15 +331,15 @@ class Expressions(ABC):
         hints = {
             tree.Implies: "write `not p or q`",
             tree.Iff: "write `(p and q) or (not p and not q)`",
-            tree.Mark: f"`{node}` is a position: quote it if it is a column, `` `{node}` ``",
+            tree.Mark: f"`{node}` is a position; write a column of this name in backticks: `` `{node}` ``",
             tree.Member: "to compare with several values write `x in (1, 2)`",
-            tree.Holds: "brackets inside a predicate only index: `price[-1]`",
+            tree.Holds: "in a predicate brackets only follow a name: `price[-1]`",
         }
         self.problems.add(
             "formula-here",
             node,
-            "this is part of a formula, and formulas stand in `where`",
-            hints.get(type(node), "say it as a regular expression, or in `where`"),
+            "formulas are allowed only in `where`",
+            hints.get(type(node), "use a regular expression, or move it to `where`"),
         )
 
 
@@ -361,20 +361,20 @@ def _example(type_: Type) -> str:
 def _arithmetic_hint(node: tree.Binary, left: Type, right: Type) -> str:
     both = (left, right)
     if OTHER in both:
-        return "fields of type other serve only in first, last, collect and count"
+        return USES_OF_OTHER
     if DURATION in both and any(type_ in NUMBERS for type_ in both):
         if node.op in "+-":
             return "give the number a unit: `30 seconds`"
         return "multiply by a whole number, or divide two durations: `gap / gap[-1] > 1.5`"
     if any(type_ in (TIMESTAMP, DATE) for type_ in both):
-        return "times take durations: `ts + 5 minutes`, `ts - ts[-1]`"
-    return "arithmetic is for numbers, times and durations"
+        return "combine times with durations: `ts + 5 minutes`, `ts - ts[-1] > 5 minutes`"
+    return "use numbers, times or durations"
 
 
 def _comparison_hint(nodes: tuple[tree.Expr, ...], left: Type, right: Type, *, same: bool) -> str:
     both = (left, right)
     if OTHER in both:
-        return "fields of type other serve only in first, last, collect and count"
+        return USES_OF_OTHER
     if same:
         return "compare them with `=` or `!=`"
     for type_, other, node in ((left, right, nodes[1]), (right, left, nodes[0])):
@@ -383,9 +383,9 @@ def _comparison_hint(nodes: tuple[tree.Expr, ...], left: Type, right: Type, *, s
         if type_ in (TIMESTAMP, DATE) and isinstance(node, tree.Text):
             return f"write `{type_.name} {node}`"
         if type_ in NUMBERS and isinstance(node, tree.Text) and node.value.isdigit():
-            return "leave the quotes out of a number"
+            return "remove the quotes around the number"
     if any(type_.values for type_ in both):
         return "declare both with the same enum values, or both as string"
     if set(both) == {TIMESTAMP, DATE}:
         return "declare both fields with the same type"
-    return "both sides have to be numbers, or of one type"
+    return "compare two numbers, or two values of the same type"

@@ -1,4 +1,4 @@
-"""Formulas: guarded monadic second-order logic over positions, with `begin` and `end` free."""
+"""Checks of formulas: monadic second-order logic over positions, with `begin` and `end` free."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from wex.spec.numbers import MAX_COUNT
 from wex.spec.types import BOOL, PREDICATE
 
 if TYPE_CHECKING:
-    from wex.spec.resolve.scope import Events
+    from wex.spec.resolve.scope import EventTypes
 
 Bound = dict[str, Literal["position", "set"]]
 
 
-def check_formula(node: tree.Expr, bound: Bound, events: Events) -> None:
-    """Check a formula; `bound` says what its variables stand for."""
+def check_formula(node: tree.Expr, bound: Bound, events: EventTypes) -> None:
+    """Check a formula; `bound` has the variables of the quantifiers around it."""
     match node:
         case tree.And(parts) | tree.Or(parts):
             for part in parts:
@@ -36,8 +36,9 @@ def check_formula(node: tree.Expr, bound: Bound, events: Events) -> None:
             _check_call(node, bound, events)
         case tree.Compare(operands):
             if not _names_positions(operands, bound) and _compares_values(operands, bound, events):
-                message = "this compares values of an event, and a formula has to say of which"
-                events.problems.add("wrong-sort", node, message, f"`[{node}](begin)`")
+                message = "expected a formula, got a predicate without a position"
+                hint = f"name the position where it holds: `[{node}](begin)`"
+                events.problems.add("wrong-sort", node, message, hint)
                 return
             for operand in operands:
                 _check_position(operand, bound, events)
@@ -50,8 +51,8 @@ def check_formula(node: tree.Expr, bound: Bound, events: Events) -> None:
             _note_not_formula(node, bound, events)
 
 
-def _check_call(node: tree.Call, bound: Bound, events: Events) -> None:
-    """`up(begin)`: a predicate by name, at a position."""
+def _check_call(node: tree.Call, bound: Bound, events: EventTypes) -> None:
+    """Check a predicate by name at a position: `up(begin)`."""
     events.no_filter(node)
     name = node.name.text
     if name not in events.scope:
@@ -62,23 +63,23 @@ def _check_call(node: tree.Call, bound: Bound, events: Events) -> None:
             events.problems.add(
                 "wrong-sort",
                 node.name,
-                f"`{name}` is a value of type {type_.name}, not a predicate",
-                f"say what has to hold of it: `[{name} > …]({', '.join(map(str, node.args))})`",
+                f"expected a predicate, got `{name}` of type {type_.name}",
+                f"compare it: `[{name} > …]({', '.join(map(str, node.args))})`",
             )
     if events.arity(node, (1,)):
         _check_position(node.args[0], bound, events)
 
 
-def _check_position(node: tree.Expr, bound: Bound, events: Events) -> None:
+def _check_position(node: tree.Expr, bound: Bound, events: EventTypes) -> None:
     """Check a position: `begin`, `end`, a bound variable, or one of these plus or minus a number."""
     match node:
         case tree.Mark():
             return
-        case tree.Binary("+" | "-", place, tree.Int(steps)):
-            _check_position(place, bound, events)
+        case tree.Binary("+" | "-", position, tree.Int(steps)):
+            _check_position(position, bound, events)
             if abs(steps) > MAX_COUNT:
-                message = f"a distance of {abs(steps):,} is over the most that is possible"
-                hint = f"positions are at most {MAX_COUNT:,} apart"
+                message = f"the distance {abs(steps):,} exceeds the maximum of {MAX_COUNT:,}"
+                hint = "use a smaller distance"
                 events.problems.add("count-too-large", node.right, message, hint)
             return
         case tree.Ref(name, 0) if bound.get(name) == "position":
@@ -87,8 +88,8 @@ def _check_position(node: tree.Expr, bound: Bound, events: Events) -> None:
             events.problems.add(
                 "wrong-sort",
                 node,
-                f"`{name}` is a set, and a position belongs here",
-                f"to ask for membership write `x in {name}`",
+                f"expected a position, got the set `{name}`",
+                f"to test membership write `x in {name}`",
             )
             return
         case tree.Ref(name, 0):
@@ -97,8 +98,8 @@ def _check_position(node: tree.Expr, bound: Bound, events: Events) -> None:
     events.problems.add(
         "wrong-sort",
         node,
-        f"`{node}` is not a position",
-        "positions are `begin`, `end`, bound variables, and these plus or minus a number: `x + 1`",
+        f"expected a position, got `{node}`",
+        "a position is `begin`, `end` or a bound variable, plus or minus a number: `x + 1`",
     )
 
 
@@ -110,7 +111,7 @@ def _names_positions(operands: tuple[tree.Expr, ...], bound: Bound) -> bool:
     )
 
 
-def _compares_values(operands: tuple[tree.Expr, ...], bound: Bound, events: Events) -> bool:
+def _compares_values(operands: tuple[tree.Expr, ...], bound: Bound, events: EventTypes) -> bool:
     return any(
         isinstance(node, tree.Ref) and node.name in events.scope and node.name not in bound
         for operand in operands
@@ -118,40 +119,40 @@ def _compares_values(operands: tuple[tree.Expr, ...], bound: Bound, events: Even
     )
 
 
-def _note_unbound(node: tree.Expr, name: str, bound: Bound, events: Events) -> None:
+def _note_unbound(node: tree.Expr, name: str, bound: Bound, events: EventTypes) -> None:
     positions = [word for word, kind in bound.items() if kind == "position"]
-    bind = f"bind it: `exists {name}: …`; known are"
+    bind = f"bind it with `exists {name}: …`, or use one of"
     hint = did_you_mean(name, [*positions, "begin", "end"], bind)
-    message = f"no quantifier binds the position `{name}`"
+    message = f"position `{name}` is not bound by a quantifier"
     events.problems.add("unknown-name", node, message, hint)
 
 
-def _check_set(name: tree.Name, bound: Bound, events: Events) -> None:
+def _check_set(name: tree.Name, bound: Bound, events: EventTypes) -> None:
     kind = bound.get(name.text)
     if kind == "position":
         events.problems.add(
             "wrong-sort",
             name,
-            f"`{name.text}` is a position, and a set belongs here",
+            f"expected a set, got the position `{name.text}`",
             "to compare positions write `x = y`",
         )
     elif kind is None:
         sets = [word for word, kind in bound.items() if kind == "set"]
-        bind = f"bind it: `exists set {name.text}: …`"
-        hint = did_you_mean(name.text, sets, f"{bind}; known are") if sets else bind
-        message = f"no quantifier binds the set `{name.text}`"
+        bind = f"bind it with `exists set {name.text}: …`"
+        hint = did_you_mean(name.text, sets, f"{bind}, or use one of") if sets else bind
+        message = f"set `{name.text}` is not bound by a quantifier"
         events.problems.add("unknown-name", name, message, hint)
 
 
-def _note_not_formula(node: tree.Expr, bound: Bound, events: Events) -> None:
+def _note_not_formula(node: tree.Expr, bound: Bound, events: EventTypes) -> None:
     hint = "formulas are made of `up(x)`, `[predicate](x)`, `x < y` and `x in X`"
     if isinstance(node, tree.Ref) and node.name in events.scope:
-        hint = f"say at which position: `{node}(begin)`"
+        hint = f"name the position where it holds: `{node}(begin)`"
         if node.offset:
-            hint = f"say at which position: `{node.name}(begin - {-node.offset})`"
+            hint = f"name the position where it holds: `{node.name}(begin - {-node.offset})`"
     elif isinstance(node, tree.In | tree.Between):
-        hint = "predicates of an event stand in brackets: `[x in (1, 2)](begin)`"
+        hint = "put a predicate in brackets and name its position: `[x in (1, 2)](begin)`"
     elif isinstance(node, tree.Ref) and bound.get(node.name) == "position":
-        hint = f"compare it, `{node.name} < end`, or say what holds there, `[p]({node.name})`"
-    message = f"`{node}` is not a formula"
+        hint = f"compare it, `{node.name} < end`, or state a predicate there, `[p]({node.name})`"
+    message = f"expected a formula, got `{node}`"
     events.problems.add("wrong-sort", node, message, hint)
