@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from wex.spec import syntax_errors as mistakes
 from wex.spec import tree
+from wex.spec.parser_cache import kept_parser
 from wex.spec.problems import Source, Span
 from wex.spec.tree_builder import Building
 from wex.spec.vocabulary import CLOSES, OPENS
@@ -42,10 +43,8 @@ class Draft:
 @cache
 def grammar() -> Lark:
     """Return the parser generated from grammar.lark."""
-    from lark import Lark  # noqa: PLC0415  (loaded when something is parsed, not by workers)
-
     text = resources.files("wex.spec").joinpath("grammar.lark").read_text("utf-8")
-    return Lark(text, start="item", parser="lalr", lexer="basic", propagate_positions=True)
+    return kept_parser(text, start="item", lexer="basic", propagate_positions=True)
 
 
 def read(source: Source, problems: Problems) -> Draft:
