@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numba.core.cpu import CPUTargetOptions
 
-from wex.engine.kernels import compiled as module
+from wex.engine.kernels import cache as module
 from wex.engine.kernels.compiled import compiled, compiled_without_refcounts
 from wex.engine.kernels.types import read_only
 
@@ -35,7 +35,7 @@ def doubled(make: Callable[[Any], Any] = compiled) -> Any:
 
 
 def hits(kernel: Any) -> int:
-    return sum(kernel.stats.cache_hits.values())
+    return sum(kernel.dispatcher.stats.cache_hits.values())
 
 
 def test_a_kernel_is_read_from_the_cache(cache: Path) -> None:
@@ -87,7 +87,7 @@ def test_files_of_numba_beside_the_kernels_are_not_read(tmp_path: Path) -> None:
     code = """
 import pickle, sys, pathlib, numba
 import wex.engine.kernels.scans as scans
-line = scans.keep_disjoint.py_func.__code__.co_firstlineno
+line = scans.keep_disjoint.function.__code__.co_firstlineno
 name = f"scans.keep_disjoint-{line}.py{sys.version_info[0]}{sys.version_info[1]}.nbi"
 stale = pickle.dumps(numba.__version__) + b"cwex.engine.kernels.gone\\nSegments\\n."
 pathlib.Path(scans.__file__).with_name("__pycache__").joinpath(name).write_bytes(stale)
@@ -102,11 +102,11 @@ assert scans.keep_disjoint(numbers, numbers, numbers, numbers - 1)[0].all()
 def test_references_are_counted_if_numba_cannot_leave_them_out(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert doubled(compiled_without_refcounts).targetoptions["_nrt"] is False
+    assert doubled(compiled_without_refcounts).dispatcher.targetoptions["_nrt"] is False
     owner = next(kind for kind in CPUTargetOptions.__mro__ if "_nrt" in vars(kind))
     monkeypatch.delattr(owner, "_nrt")
     kernel = doubled(compiled_without_refcounts)
-    assert "_nrt" not in kernel.targetoptions
+    assert "_nrt" not in kernel.dispatcher.targetoptions
     assert kernel(4) == 8
 
 

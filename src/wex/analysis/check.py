@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wex.analysis import findings
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
+from wex.engine.kernels.compiled import interpreted
 from wex.engine.processor import Processor
 from wex.errors import WexError
 from wex.spec import as_spec
@@ -128,7 +129,10 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     processor = Processor(spec)
     shown = next((answer for answer in held if answer.bound and answer.exact), None)
     if shown is not None:
-        with suppress(WexError):  # no stream was found: then what is fixed is all that is known
+        with (
+            suppress(WexError),
+            interpreted(),
+        ):  # no stream was found: then what is fixed is all that is known
             processor.feed(shown.witness(1))
     state = processor.everything()
     fixed = _width(state.streams.schema) + sum(

@@ -4,35 +4,45 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import import_module
 from typing import TextIO
 
 import click
 
 import wex
 from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
-from wex.cli.check import check
-from wex.cli.demo import demo
-from wex.cli.equiv import equiv
-from wex.cli.explain import explain
-from wex.cli.find import find
-from wex.cli.run import run as run_on_spark
-from wex.cli.terminal import fail, guarded
-from wex.cli.translate import translate
+from wex.cli.terminal import announce_compiling, fail, guarded, hide_pandas
+
+COMMANDS = ("check", "demo", "equiv", "explain", "find", "run", "translate")
+SPARK_COMMANDS = ("demo", "run")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class LazyGroup(click.Group):
+    """A group that imports the module of a subcommand when the subcommand is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all subcommands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return the subcommand of this name, which is a function of the same name in its module."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"wex.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(wex.__version__, prog_name="wex")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Windows with a meaning: write them, check them, run them."""
-
-
-cli.add_command(check)
-cli.add_command(demo)
-cli.add_command(equiv)
-cli.add_command(explain)
-cli.add_command(find)
-cli.add_command(run_on_spark)
-cli.add_command(translate)
+    if context.invoked_subcommand not in SPARK_COMMANDS:
+        hide_pandas()
+    announce_compiling()
 
 
 def run() -> int:

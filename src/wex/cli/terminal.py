@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import contextmanager
 from datetime import timedelta
+from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TextIO
 
@@ -18,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wex import limits
+from wex.engine.kernels.compiled import before_compiling
 from wex.errors import SpecError, WexError, clean
 from wex.spec import load, parse_bytes
 from wex.spec.types import UNITS
@@ -102,6 +104,13 @@ def reading_progress() -> Iterator[Callable[[int, int, int | None], None]]:
         yield told
 
 
+def announce_compiling() -> None:
+    """Say on standard error why the first run takes longer, if that is a terminal."""
+    if sys.stderr.isatty():
+        line = "compiling kernels for the first time, about 10 s …"
+        before_compiling(lambda: click.echo(line, err=True))
+
+
 def fail(error: WexError) -> None:
     """Print an error to standard error, in colour on a terminal."""
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True, emoji=False)
@@ -156,6 +165,20 @@ class Duration(click.ParamType[timedelta]):
         if not number.isdigit() or unit not in UNITS:
             self.fail(f"{value!r} is not like '20 seconds' or '1 hour'", param, ctx)
         return timedelta(microseconds=int(number) * UNITS[unit])
+
+
+def hide_pandas() -> None:
+    """Let this process go on as if pandas were not installed.
+
+    Where it is, PyArrow imports it for the first array, which takes longer than most commands.
+    """
+    sys.meta_path.insert(0, _WithoutPandas())
+
+
+class _WithoutPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is hidden from this command", name=fullname)
 
 
 class Pipe(io.TextIOWrapper):

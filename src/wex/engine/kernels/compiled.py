@@ -1,44 +1,29 @@
-"""Decorators that compile kernels with numba, and the cache of compiled code on disk.
+"""Decorators for kernels, which numba compiles when they are first called.
 
-All use of numba's private parts is here, and each has a way out: without the option `_nrt` kernels
-are compiled as usual, and a cache that cannot be read or written means compiling once more.
-`pyproject.toml` bounds the version of numba for their sake.
-
-numba compiles in one thread at a time. Files of the cache are replaced as a whole, so that threads
-and processes can share it.
+Until then numba is not even imported: many commands use constants of the kernels and never run
+one. `kernels/cache.py` compiles, and keeps compiled code on disk.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
-import sys
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar, cast
-from uuid import uuid4
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import update_wrapper
+from types import FunctionType
+from typing import TypeVar, cast
 
-import numba
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.cpu import CPUTargetOptions
-from numba.core.serialize import dumps
-
-from wex.framing import Frame
-from wex.threads import at_fork
+from wex.threads import cached_property
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-# A fork waits until no other thread compiles.
-at_fork(global_compiler_lock.acquire, global_compiler_lock.release)
+_interpreting = ContextVar("interpreting", default=False)
+announcements: list[Callable[[], object]] = []  # called before the first compilation
 
 
 def compiled(function: Function) -> Function:
     """Return a function that is compiled when it is first called, or read from the cache on disk."""
-    return _compiled(function)
+    return cast("Function", Kernel(function, nogil=True))
 
 
 def compiled_without_refcounts(function: Function) -> Function:
@@ -47,84 +32,58 @@ def compiled_without_refcounts(function: Function) -> Function:
     Inlined functions that pass arrays on count references in the inner loop: without the counts
     kernels that move lists take half the time. Where numba does not know the option, they count.
     """
-    return _compiled(function, **({"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}))
+    return cast("Function", Kernel(function, nogil=True, _nrt=False))
 
 
 def inlined(function: Function) -> Function:
     """Return a function that becomes part of each kernel that calls it."""
-    return cast("Function", numba.njit(inline="always", error_model="numpy")(function))
+    return cast("Function", Kernel(function, inline="always"))
 
 
-def _compiled(function: Function, **options: bool) -> Function:
-    njit: Any = numba.njit
-    kernel = njit(nogil=True, error_model="numpy", **options)(function)
-    if kernel is not function:  # as it is where NUMBA_DISABLE_JIT is set
-        kernel._cache = KernelCache(kernel, cache_directory())  # noqa: SLF001
-    return cast("Function", kernel)
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Run kernels as Python here: for a dozen events that is quicker than loading numba."""
+    import numpy as np  # noqa: PLC0415  (the command line imports this module only to announce)
+
+    token = _interpreting.set(True)
+    try:
+        with np.errstate(over="ignore"):  # whole numbers wrap around, as compiled ones do
+            yield
+    finally:
+        _interpreting.reset(token)
 
 
-# --- The cache
+def before_compiling(announce: Callable[[], object]) -> None:
+    """Call `announce` once, before the first kernel that is compiled and not read from disk."""
+    announcements.append(announce)
 
 
-FRAME = Frame("compiled kernel", b"WEXKERNEL", 1, "it is compiled anew")
-SOURCES = hashlib.sha256(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-).hexdigest()[:16]
+class Kernel:
+    """A function for numba, which is imported when the function is first called."""
 
+    def __init__(self, function: Callable[..., object], **options: object) -> None:
+        self.function = cast("FunctionType", function)
+        self.options = {"error_model": "numpy", **options}
+        update_wrapper(self, function)
 
-def cache_directory() -> Path:
-    """Return the directory for compiled code: below NUMBA_CACHE_DIR, or in the user's cache.
+    def __call__(self, *args: object) -> object:
+        """Run the function, compiled unless `interpreted`."""
+        return (self.function if _interpreting.get() else self.dispatcher)(*args)
 
-    It is named for the sources of all kernels. numba itself looks at the file of a function only,
-    and misses a change in a function of another file that is inlined.
-    """
-    own = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    base = os.environ.get("NUMBA_CACHE_DIR") or Path(own, "wex")
-    return Path(base, f"kernels-{SOURCES}")
+    @cached_property
+    def dispatcher(self) -> Callable[..., object]:
+        """Return the function as numba compiles it."""
+        from wex.engine.kernels.cache import dispatcher_of  # noqa: PLC0415  (imports numba)
 
-
-class KernelCache(NullCache):  # type: ignore[misc]
-    """The compiled code of one kernel on disk, a file for each signature.
-
-    It stands in for numba's own cache, whose directory can be set only for all users of numba in a
-    process, and whose damaged files are errors.
-    """
-
-    def __init__(self, kernel: Any, directory: Path) -> None:
-        self._kernel, self._directory = kernel, directory
-
-    @property
-    def cache_path(self) -> str:
-        """Return the directory of the cache."""
-        return str(self._directory)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature, or None if it has to be compiled."""
-        target_context.refresh()
-        # Files may be missing, damaged, or of another version in any way: all that is a miss.
-        with suppress(Exception):
-            saved = self._path(sig, target_context.codegen()).read_bytes()
-            content = pickle.loads(FRAME.opened(saved))  # noqa: S301  (as numba's own cache)
-            return CompileResult._rebuild(target_context, *content)  # type: ignore[no-untyped-call]  # noqa: SLF001
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for a signature, if it can be kept."""
-        # A disk that is full or read-only costs time in the next process, and nothing else.
-        with suppress(Exception):
-            path = self._path(sig, data.codegen)
-            content = FRAME.closed(dumps(data._reduce()))  # type: ignore[no-untyped-call]  # noqa: SLF001
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_name(f"{path.name}.{uuid4().hex}")
-            try:
-                draft.write_bytes(content)
-                draft.replace(path)
-            finally:
-                draft.unlink(missing_ok=True)
-
-    def _path(self, sig: Any, codegen: Any) -> Path:
-        """Return the file for a signature, on this processor, by these versions and options."""
-        versions = (numba.__version__, sys.version)
-        key = repr((versions, codegen.magic_tuple(), sig, self._kernel.targetoptions))
-        name = f"{self._kernel.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
-        return self._directory / name
+        function = self.function
+        names = function.__globals__
+        kernels = {
+            name: names[name].dispatcher
+            for name in function.__code__.co_names
+            if isinstance(names.get(name), Kernel)
+        }  # numba inlines and calls only its own kind of function
+        linked = FunctionType(
+            function.__code__, names | kernels, function.__name__, function.__defaults__
+        )
+        linked.__module__, linked.__qualname__ = function.__module__, function.__qualname__
+        return dispatcher_of(linked, self.options)
