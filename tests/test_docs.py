@@ -66,6 +66,15 @@ PATH = re.compile(
 
 
 @cache
+def source_files() -> list[str]:
+    """Return the Python files of the repository."""
+    paths = [
+        path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+    ]
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+@cache
 def tree_paths() -> frozenset[str]:
     """Return every file and folder of the repository, and each path below a folder that ends it."""
     files = [
@@ -124,8 +133,8 @@ def test_every_definition_that_a_page_places_in_a_module_is_there(name: str) -> 
     phrase = re.compile(r"((?:`[\w.]+`(?:, | and )?)+) in\s+`([\w/]+\.py)`")
     absent = set()
     for names, path in phrase.findall(prose(name)):
-        files = [file for folder in ("src", "tests") for file in (ROOT / folder).rglob(path)]
-        source = "\n".join(file.read_text("utf-8") for file in files)
+        files = [file for file in source_files() if f"/{file}".endswith(f"/{path}")]
+        source = "\n".join((ROOT / file).read_text("utf-8") for file in files)
         for dotted in re.findall(r"`([\w.]+)`", names):
             last = dotted.rpartition(".")[2]
             if not re.search(
