@@ -64,7 +64,9 @@ def _unpacked(payload: bytes) -> bytes:
     """Return the decompressed content, which has at most MOST_BYTES."""
     reader = zlib.decompressobj()
     content = reader.decompress(payload, MOST_BYTES)
-    require(reader.eof and not reader.unused_data, "its compressed content is incomplete or too large")
+    require(
+        reader.eof and not reader.unused_data, "its compressed content is incomplete or too large"
+    )
     return content
 
 
