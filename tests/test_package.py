@@ -19,7 +19,7 @@ HEAVY = ("lark", "z3", "numba", "numpy", "pyarrow", "pandas", "pyspark", "click"
 
 
 def test_importing_wex_loads_nothing_heavy() -> None:
-    code = f"import sys, wex; print([name for name in {HEAVY!r} if name in sys.modules])"
+    code = f"import sys, wex, wex.api; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -31,6 +31,7 @@ def test_every_public_name_is_there() -> None:
 
 def test_unknown_names_are_attribute_errors() -> None:
     assert not hasattr(wex, "no_such_thing")
+    assert not hasattr(api, "no_such_thing")
 
 
 def test_every_error_is_a_wex_error() -> None:

@@ -71,7 +71,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(f"wex.{name}")
     if name not in _CLASSES:
-        raise AttributeError(f"module 'wex' has no attribute {name!r}")
+        raise AttributeError(f"module 'wex.api' has no attribute {name!r}")
     value: object = getattr(import_module(_CLASSES[name]), name)
     return value
 

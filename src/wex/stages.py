@@ -99,7 +99,7 @@ def run(spec: SpecLike, until: str) -> object:
             windows = windows_of(value)  # type: ignore[arg-type]
             last = stages[-1].name
             value = PerWindow(
-                windows.meaning, tuple(_window_value(each, last) for each in windows.values)
+                windows.meaning, tuple(_window_value(window, last) for window in windows.values)
             )
         else:
             for stage in stages:

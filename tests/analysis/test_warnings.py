@@ -20,7 +20,7 @@ LOGGER = logging.getLogger("wex")
 
 @pytest.fixture(autouse=True)
 def _switched_on() -> Iterator[None]:
-    warned._looked_at.clear()
+    warned._checked.clear()
     LOGGER.setLevel(logging.WARNING)
     yield
     LOGGER.setLevel(logging.ERROR)
@@ -65,6 +65,6 @@ def test_the_command_line_warns_on_stderr(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 2
     assert done.stderr.startswith(
-        "warning: the starts that window `w` holds can grow without bound"
+        "warning: the number of open starts that window `w` holds can grow without bound"
     )
     assert done.stderr.count("warning:") == 1

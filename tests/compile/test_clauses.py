@@ -33,8 +33,8 @@ RULES = ("oldest_wins", "cuts", "ends_after_first", "single", "keeps_late", "dro
     ],
 )
 def test_the_rules_that_follow_from_the_clauses(text: str, rules: set[str]) -> None:
-    found = clauses(text)
-    assert {name for name in RULES if getattr(found, name)} == rules
+    parsed = clauses(text)
+    assert {name for name in RULES if getattr(parsed, name)} == rules
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,11 @@ def windows(
     compiled = compile_window(meaning, 0, as_written=True)
     letters, grams = compiled.letters, definition.grams
     word = [
-        letters.letter([grams.holds(guard, at) for guard in letters.guards])
-        for at in grams.positions
+        letters.letter([grams.holds(guard, position) for guard in letters.guards])
+        for position in grams.positions
     ]
-    found = [(grams.first + b, grams.first + e) for b, e in compiled.form.windows(word)]
-    return sorted(found), sorted(definition.w0())
+    windows = [(grams.first + b, grams.first + e) for b, e in compiled.form.windows(word)]
+    return sorted(windows), sorted(definition.w0())
 
 
 @given(specs.formulas(), st.booleans(), st.integers(0, 2), st.lists(streams.events, max_size=6))
@@ -49,10 +49,10 @@ def test_a_formula_is_its_definition(
     spec = tree.Spec(stream, lets, (), (window,))
     try:
         with limits.raised(subsets=33):
-            found, expected = windows(spec, events)
+            actual, expected = windows(spec, events)
     except (wex.LimitError, wex.DataError):
         assume(False)
-    assert found == expected
+    assert actual == expected
 
 
 def numbers(*values: int) -> list[Event]:
@@ -86,13 +86,13 @@ def test_known_formulas(formula: str) -> None:
     for extra in ("", "pad", "lookback 2"):
         spec = wex.parse(f"{STREAM} window w where {formula} {extra}")
         for values in ((1, 2, 3, 1, 0, 2), (3, 2, 1, 5, 4, 6), (1, 1), (4,)):
-            found, expected = windows(spec, numbers(*values))
-            assert found == expected, values
+            actual, expected = windows(spec, numbers(*values))
+            assert actual == expected, values
 
 
 def test_the_trend_is_the_same_both_ways() -> None:
-    found = wex.equivalent(examples.spec("trend"), examples.spec("trend_formula"))
-    assert found.holds is True
+    comparison = wex.equivalent(examples.spec("trend"), examples.spec("trend_formula"))
+    assert comparison.holds is True
 
 
 LAWS = [
@@ -113,7 +113,7 @@ LAWS = [
 
 @pytest.mark.parametrize(("one", "two"), LAWS)
 def test_laws_of_quantifiers(one: str, two: str) -> None:
-    texts = [f"{STREAM} window w where {each} lookback 1" for each in (one, two)]
+    texts = [f"{STREAM} window w where {formula} lookback 1" for formula in (one, two)]
     assert wex.equivalent(*map(wex.parse, texts)).holds is True
 
 
@@ -128,8 +128,8 @@ def test_formulas_run_everywhere() -> None:
     assert spans == [(1, 3), (4, 5), (6, 7)]
     processor = wex.Processor(spec)
     parts = [
-        processor.feed({name: column[at : at + 3] for name, column in data.items()})
-        for at in range(0, 8, 3)
+        processor.feed({name: column[row : row + 3] for name, column in data.items()})
+        for row in range(0, 8, 3)
     ]
     starts = [
         start for part in [*parts, processor.close()] for start in part["start_index"].to_pylist()
@@ -148,7 +148,7 @@ def test_depth_four_with_two_sets() -> None:
 
 
 def test_a_formula_too_large_names_its_part() -> None:
-    names = [f"y{at}" for at in range(14)]
+    names = [f"y{number}" for number in range(14)]
     quantified = " ".join(f"exists {name}:" for name in names)
     parts = " and ".join(f"{a} < {b}" for a, b in pairwise(names))
     around = " or ".join(f"({name} = begin and low({name}))" for name in names)

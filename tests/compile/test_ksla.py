@@ -105,9 +105,9 @@ def test_to_a_regular_expression_and_back(automaton: KSLA, word: list[dict[str, 
 @given(automata)
 @settings(max_examples=60)
 def test_the_shortest_word_is_one(automaton: KSLA) -> None:
-    found = ksla.shortest(automaton)
+    word = ksla.shortest(automaton)
     empty = KSLA(FIELDS, K, 1, frozenset(), {})
-    assert (found is None) == (ksla.difference(automaton, empty) is None)
+    assert (word is None) == (ksla.difference(automaton, empty) is None)
 
 
 def test_clean_drops_what_can_never_hold() -> None:

@@ -33,9 +33,9 @@ def test_the_windows_of_the_normal_form_are_those_of_the_pairs(
         for e in range(b, len(word))
         if any(one.accepts(word[:b]) and two.accepts(word[b : e + 1]) for one, two in automata)
     }
-    found = form.windows(word)
-    assert set(found) == expected
-    assert len(found) == len(expected)
+    windows = form.windows(word)
+    assert set(windows) == expected
+    assert len(windows) == len(expected)
 
 
 @given(pairs)
@@ -51,16 +51,16 @@ def test_starts_that_can_never_end_are_no_starts(written: list[tuple[Plain, Plai
 @given(specs.specs(), st.lists(streams.events, max_size=7))
 def test_the_normal_form_agrees_with_the_definition(spec: tree.Spec, events: list[Event]) -> None:
     """W0 by letters and automata, against W0 read off the definition."""
-    found = meaning(spec)
+    resolved = meaning(spec)
     stream = Stream(("a",), events, list(range(len(events))))
-    for at, window in enumerate(found.expanded.windows):
+    for number, window in enumerate(resolved.expanded.windows):
         if window.where:
             continue
         try:
-            definition = Definition(found, at, stream)
+            definition = Definition(resolved, number, stream)
         except DataError:
             continue  # arithmetic without a result, noted by both
-        compiled = compile_window(found, at)
+        compiled = compile_window(resolved, number)
         grams = Grams(stream, compiled.lookback, pad=window.pad)
         word = [
             compiled.letters.letter([grams.holds(guard, p) for guard in compiled.letters.guards])

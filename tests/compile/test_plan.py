@@ -69,9 +69,9 @@ def test_a_plan_is_read_without_solver_and_grammar() -> None:
 
 
 @given(st.integers(0, len(TREND.to_bytes()) - 1), st.integers(1, 255))
-def test_flipped_bits_are_refused(at: int, change: int) -> None:
+def test_flipped_bits_are_refused(place: int, change: int) -> None:
     content = bytearray(TREND.to_bytes())
-    content[at] ^= change
+    content[place] ^= change
     with pytest.raises(wex.StateError):
         Plan.from_bytes(bytes(content))
 

@@ -22,69 +22,72 @@ if TYPE_CHECKING:
     from wex.spec import Meaning, tree
 
 LOGGER = logging.getLogger("wex")
-_looked_at: dict[int, object] = {}  # hashes of specs of which a warning was given, if need be
-SHOWN = 3  # starts held in the stream that a refusal shows
+_checked: dict[int, object] = {}  # by the hash of a spec: the call that has logged its warnings
+SHOWN_STARTS = 3  # open starts at the end of the stream that a refusal shows
 
 
 def warn(spec: tree.Spec) -> None:
-    """Log a warning if a running plan may hold any number of starts, once for each spec."""
-    if not LOGGER.isEnabledFor(logging.WARNING) or hash(spec) in _looked_at:
+    """Log a warning if a plan can hold an unbounded number of starts, once for each spec."""
+    if not LOGGER.isEnabledFor(logging.WARNING) or hash(spec) in _checked:
         return
     lines = unbounded(spec)
-    own = object()
-    if _looked_at.setdefault(hash(spec), own) is own:  # no other thread was quicker
+    this_call = object()
+    if _checked.setdefault(hash(spec), this_call) is this_call:  # no other thread was quicker
         for line in lines:
             LOGGER.warning(line)
 
 
 def unbounded(spec: tree.Spec) -> tuple[str, ...]:
-    """Return a line for each window of which a plan may hold any number of starts."""
-    found = _piling(spec, 50, 0.2)  # a warning may not take long
-    return tuple(_line(name, held) for _, name, held in found if held.verdict == "unbounded")
+    """Return a line for each window of which a plan can hold an unbounded number of starts."""
+    windows = _not_bounded(spec, 50, 0.2)  # a warning may not take long
+    return tuple(_line(name, held) for _, name, held in windows if held.verdict == "unbounded")
 
 
 def refuse_unbounded(spec: tree.Spec) -> None:
-    """Raise an UnboundedError unless what windows hold is proved to be bounded: a stream may not end."""
-    for at, name, held in _piling(spec, Budget.regions, Budget.seconds):
+    """Raise an UnboundedError unless the number of starts that a plan holds is proved to be bounded."""
+    for number, name, held in _not_bounded(spec, Budget.regions, Budget.seconds):
         line, stream = _line(name, held), None
         if held.verdict == "unbounded":
-            with suppress(WexError):  # no stream may have been found
-                stream = held.witness(SHOWN)
-                shown = stream_in_words(held.meaning, at, stream)
-                line += f"; the stream {shown} holds {SHOWN} at its end, and so on"
-        hint = "bound it (see `wex check`), or say allow_unbounded=True and watch the state"
+            with suppress(WexError):  # the analysis may have no such stream
+                stream = held.witness(SHOWN_STARTS)
+                shown = stream_in_words(held.meaning, number, stream)
+                line += f"; the stream {shown} holds {SHOWN_STARTS} at its end, and so on"
+        hint = "bound it (see `wex check`), or pass allow_unbounded=True and watch the state"
         raise UnboundedError("unbounded", line, hint, stream)
 
 
 def _line(name: str, held: Answer) -> str:
     if held.verdict == "unknown":
         return (
-            f"that the starts which window `{name}` holds are bounded is not proved: {held.reason}"
+            f"there is no proof that window `{name}` holds a bounded number of open starts:"
+            f" {held.reason}"
         )
     return (
-        f"the starts that window `{name}` holds can grow without bound"
+        f"the number of open starts that window `{name}` holds can grow without bound"
         f" ({held.growth}): {held.reason}"
     )
 
 
 @lru_cache(maxsize=64)
-def _piling(spec: tree.Spec, regions: int, seconds: float) -> tuple[tuple[int, str, Answer], ...]:
-    """Return place, name and answer of each window that is not shown to hold few starts."""
-    found = []
+def _not_bounded(
+    spec: tree.Spec, regions: int, seconds: float
+) -> tuple[tuple[int, str, Answer], ...]:
+    """Return number, name and answer of each window that is not proved to hold few starts."""
+    windows = []
     meaning = meaning_of(spec)
-    for at, window in enumerate(meaning.expanded.windows):
+    for number, window in enumerate(meaning.expanded.windows):
         budget = Budget(regions, seconds)
-        if not _piles_up(meaning, at, budget):
+        if not _may_accumulate(meaning, number, budget):
             continue
-        held = Analysis(meaning, at, budget).held
+        held = Analysis(meaning, number, budget).held
         if held.verdict != "bounded":
-            found.append((at, window.name.text, held))
-    return tuple(found)
+            windows.append((number, window.name.text, held))
+    return tuple(windows)
 
 
-def _piles_up(meaning: Meaning, at: int, budget: Budget) -> bool:
-    """Tell whether starts pile up if any event can follow any other: a quick first look."""
-    subject = analysed_window(meaning, at, planned=True)
+def _may_accumulate(meaning: Meaning, number: int, budget: Budget) -> bool:
+    """Tell whether starts accumulate if any event can follow any other: a quick first test."""
+    subject = analysed_window(meaning, number, planned=True)
     if subject.clauses.single or subject.longest_life is not None:
         return False
     try:

@@ -1,1 +1,1 @@
-"""Window expressions: from the pairs of a spec to letters and automata."""
+"""From the meaning of a spec to its plan: guards, letters, automata, normal form, smaller form."""

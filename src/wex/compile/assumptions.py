@@ -1,8 +1,8 @@
-"""The assumptions of a spec, all of them together, as one automaton.
+"""The assumptions of a spec as one automaton.
 
-A stream conforms as long as it can be continued to one that every `assume` accepts. Each `assume`
-has a lookback k of its own and reads grams from position k on, so the first positions of a
-stream, before all of them read, are phases with letters of their own.
+A stream conforms as long as some continuation of it is accepted by every `assume`. An `assume` with
+lookback k reads grams from position k on. So the first positions of a stream, where not all of them
+read yet, are *phases*, each with its own letters.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from wex.automata.dfa import DFA
     from wex.spec import Meaning, tree
 
-State = tuple[int, tuple[int, ...]]  # the phase, and the state of each assumption
+State = tuple[int, tuple[int, ...]]  # the phase and the states of the assumptions
 
 
 @dataclass(frozen=True)
 class AssumptionAutomaton:
-    """What is checked of every stream: `table[state][letter]`, the letters those of the phase.
+    """The automaton of assumptions: `table[state][letter]`, over the letters of the phase.
 
-    Checking begins at position `first`: that of the first gram, or 0 if no stream conforms at all.
-    `phases[p]` are the letters at position p, the last ones from there on; a phase in which no
-    assumption reads yet has one letter and nothing to check.
+    `phases[p]` are the letters at position p; the last phase goes on for ever. A phase in which no
+    assumption reads yet has one letter. A stream violates the assumptions where a state is not
+    `live`; checking begins at position `first`: that of the first gram, or 0 if no stream conforms.
     """
 
     assumes: tuple[tree.Assume, ...]
@@ -40,13 +40,16 @@ class AssumptionAutomaton:
 def assumption_automaton(
     meaning: Meaning, *, unchecked: bool = False, only: int | None = None
 ) -> AssumptionAutomaton | None:
-    """Return the assumptions that are checked at run time, or all, or one; None if there are none."""
+    """Return the automaton of the assumptions of a spec, or None if there are none.
+
+    `unchecked`: with those that are not checked at run time; `only`: just the one of this number.
+    """
     checked = [
         (assume, lookback)
-        for at, (assume, lookback) in enumerate(
+        for number, (assume, lookback) in enumerate(
             zip(meaning.expanded.assumes, meaning.assume_lookbacks, strict=True)
         )
-        if only in (None, at) and (unchecked or not assume.unchecked)
+        if only in (None, number) and (unchecked or not assume.unchecked)
     ]
     if not checked:
         return None
@@ -59,25 +62,30 @@ def assumption_automaton(
     phases = [
         letters_of(
             [
-                g
-                for r, k in zip(readings, lookbacks, strict=True)
-                if k <= c
-                for g in r.guards.values()
+                guard
+                for reading, lookback in zip(readings, lookbacks, strict=True)
+                if lookback <= position
+                for guard in reading.guards.values()
             ],
-            c,
+            position,
         )
-        for c in range(max(lookbacks) + 1)
+        for position in range(max(lookbacks) + 1)
     ]
-    own = [_own_letters(phase, c, readings, lookbacks) for c, phase in enumerate(phases)]
+    read = [
+        _letters_read(phase, position, readings, lookbacks) for position, phase in enumerate(phases)
+    ]
 
     def successors(state: State) -> list[State]:
         phase, states = state
         after = min(phase + 1, len(phases) - 1)
-        return [(after, _step(automata, states, letters)) for letters in own[phase]]
+        return [(after, _step(automata, states, letters)) for letters in read[phase]]
 
     start: State = (0, (0,) * len(automata))
     states, table = explore([start], successors)
-    final = [all(dfa.final[s] for dfa, s in zip(automata, each, strict=True)) for _, each in states]
+    final = [
+        all(dfa.final[part] for dfa, part in zip(automata, parts, strict=True))
+        for _, parts in states
+    ]
     live = coreachable(table, final)
     return AssumptionAutomaton(
         tuple(assume for assume, _ in checked),
@@ -88,11 +96,11 @@ def assumption_automaton(
     )
 
 
-def _own_letters(
+def _letters_read(
     phase: Letters, position: int, readings: list[Reading], lookbacks: list[int]
 ) -> list[list[int | None]]:
-    """Return for each letter of a phase the letter that each assumption reads; None: none yet."""
-    places = {guard: at for at, guard in enumerate(phase.guards)}
+    """Return for each letter of a phase the letter that each assumption reads, or None: not yet."""
+    places = {guard: place for place, guard in enumerate(phase.guards)}
     return [
         [
             reading.letters.letter([row[places[guard]] for guard in reading.letters.guards])

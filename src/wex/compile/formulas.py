@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 OPS: dict[str, Callable[[int, int], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-MOST_BACK = (
-    16  # events that an atom may look back on from a position: two to the power of it states
-)
+MOST_BACK = 16  # events that an atom looks back on freely: it takes two to this power states
 BAD, GOOD = "bad", "good"
 
 
@@ -60,6 +58,7 @@ class _Compiler:
         self.reading = reading
         self.letters = len(reading.letters)
         self._known: dict[object, Marked] = {}
+        self._limit_reached = False  # and the subformula is named in the error
 
     def compile(self, node: Logic) -> Marked:
         """Return the automaton of a formula; formulas that differ in names only share one."""
@@ -67,23 +66,24 @@ class _Compiler:
         key = _key(node, names)
         if key not in self._known:
             try:
-                found = self._compile(node)
+                automaton = self._compile(node)
             except LimitError as error:
-                if " in `" in error.message:
+                if self._limit_reached:
                     raise
+                self._limit_reached = True
                 raise LimitError(
                     error.limit, f"{error.message}, in `{_cut(logic.shown(node))}`", str(error.hint)
                 ) from error
-            self._known[key] = self._renamed(found, names)
+            self._known[key] = self._renamed(automaton, names)
         known = self._known[key]
         order = {number: variable for variable, number in names.items()}
         tracks = tuple(order[int(track.name)] for track in known.tracks)
         return Marked(self.letters, tracks, known.dfa)
 
     @staticmethod
-    def _renamed(found: Marked, names: dict[Variable, int]) -> Marked:
-        tracks = tuple(Variable(str(names[each]), each.is_set) for each in found.tracks)
-        return Marked(found.letters, tracks, found.dfa)
+    def _renamed(automaton: Marked, names: dict[Variable, int]) -> Marked:
+        tracks = tuple(Variable(str(names[track]), track.is_set) for track in automaton.tracks)
+        return Marked(automaton.letters, tracks, automaton.dfa)
 
     def _compile(self, node: Logic) -> Marked:
         limits.require(
@@ -105,7 +105,7 @@ class _Compiler:
                 whole = [self._widened(self.compile(part), node) for part in parts]
                 return self._all(whole, lambda a, b: a or b)
             case logic.Same(left, right):
-                one, two = (self._widened(self.compile(each), node) for each in (left, right))
+                one, two = (self._widened(self.compile(part), node) for part in (left, right))
                 return only_positions(joined(one, two, lambda a, b: a == b))
             case logic.Some(variable, body):
                 return projected(self.compile(body), variable)
@@ -113,18 +113,18 @@ class _Compiler:
                 return negated(projected(negated(self.compile(body)), variable))
         raise TypeError(node)
 
-    def _widened(self, found: Marked, whole: Logic) -> Marked:
+    def _widened(self, automaton: Marked, whole: Logic) -> Marked:
         """Return an automaton with one mark for each position of the whole formula."""
-        for track in sorted(logic.free(whole), key=lambda each: each.name):
-            if track not in found.tracks and not track.is_set:
-                found = joined(found, singly(self.letters, track), lambda a, b: a and b)
-        return found
+        for track in sorted(logic.free(whole), key=lambda track: track.name):
+            if track not in automaton.tracks and not track.is_set:
+                automaton = joined(automaton, singly(self.letters, track), lambda a, b: a and b)
+        return automaton
 
     @staticmethod
     def _all(parts: list[Marked], accept: Callable[[bool, bool], bool]) -> Marked:
         """Return the product of automata, small ones first."""
         while len(parts) > 1:
-            parts.sort(key=lambda each: each.dfa.states * (1 << len(each.tracks)), reverse=True)
+            parts.sort(key=lambda part: part.dfa.states * (1 << len(part.tracks)), reverse=True)
             parts.append(joined(parts.pop(), parts.pop(), accept))
         return parts[0]
 
@@ -148,18 +148,18 @@ class _Compiler:
         *,
         holds: bool,
     ) -> Marked:
-        """Return the automaton of what is true of a symbol at a place, and false outside the word."""
+        """Return the automaton of an atom about a place; places outside the word do not satisfy it."""
         limits.require(
             "work", 1 << max(0, -place.offset - MOST_BACK), "how far a formula looks back"
         )
         if place.variable is None:
             return self._at_end(-place.offset, sets, mask, true, holds=holds)
         tracks = (*sets, place.variable)
-        own = 1 << len(sets)
+        mark = 1 << len(sets)
         back = -place.offset
 
         def step(state: object, letter: bool, bits: int) -> object:
-            now, here = true(letter, bits), bool(bits & own)
+            now, here = true(letter, bits), bool(bits & mark)
             if state == BAD or (here and not isinstance(state, tuple)):
                 return BAD
             if isinstance(state, int):  # events until the place comes
@@ -173,7 +173,7 @@ class _Compiler:
             return -back if back else GOOD if now == holds else BAD
 
         def is_final(state: object) -> bool:
-            # A place behind the last event is outside.
+            # A place after the last event is outside the word.
             return state == GOOD or (isinstance(state, int) and not holds)
 
         return marked(self.letters, tracks, mask, (), step, is_final)
@@ -201,21 +201,21 @@ class _Compiler:
         return marked(self.letters, sets, mask, (), step, is_final)
 
     def _order(self, op: str, left: Place, right: Place) -> Marked:
-        """Return the automaton of left op right, as a difference: left - right op most."""
-        most = right.offset - left.offset
+        """Return the automaton of `left op right`, as a difference of variables: one - two op bound."""
+        bound = right.offset - left.offset
         one, two = left.variable, right.variable
         if one == two:
-            known = self._constant(OPS[op](0, most))
+            known = self._constant(OPS[op](0, bound))
             return known if one is None else self._widened(known, logic.Order(op, left, right))
         if two is None:
             assert one is not None
-            return self._before_end(one, lambda gap: OPS[op](-gap, most), abs(most) + 1)
+            return self._before_end(one, lambda gap: OPS[op](-gap, bound), abs(bound) + 1)
         if one is None:
-            return self._before_end(two, lambda gap: OPS[op](gap, most), abs(most) + 1)
-        return self._apart(one, two, lambda gap: OPS[op](gap, most), abs(most) + 1)
+            return self._before_end(two, lambda gap: OPS[op](gap, bound), abs(bound) + 1)
+        return self._apart(one, two, lambda gap: OPS[op](gap, bound), abs(bound) + 1)
 
     def _before_end(self, track: Variable, fits: Callable[[int], bool], far: int) -> Marked:
-        """Return that the end lies so many events behind a position; from `far` on all is alike."""
+        """Return the automaton of a distance from a position to the end; from `far` on all fit alike."""
 
         def step(state: object, _: bool, bits: int) -> object:
             if state == BAD or (bits and state is not None):
@@ -235,7 +235,7 @@ class _Compiler:
         )
 
     def _apart(self, one: Variable, two: Variable, fits: Callable[[int], bool], far: int) -> Marked:
-        """Return that the difference of two positions fits."""
+        """Return the automaton of a difference of two positions; from `far` on all fit alike."""
 
         def step(state: object, _: bool, bits: int) -> object:
             if state == BAD:
@@ -259,7 +259,7 @@ class _Compiler:
 
 
 def _key(node: Logic, names: dict[Variable, int]) -> object:
-    """Return a formula with numbers for variables, in the order in which they come."""
+    """Return a formula with its variables numbered in the order in which they occur."""
 
     def of(variable: Variable | None) -> int | None:
         return None if variable is None else names.setdefault(variable, len(names))

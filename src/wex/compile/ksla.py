@@ -36,7 +36,7 @@ FALSE = tree.Bool(False)
 class KSLA:
     """A k-symbolic lookback automaton: states 0 … states-1, 0 the initial one.
 
-    `delta` gives the guard from a state to a state; where it says nothing, the guard is false.
+    `delta` has the guard from a state to a state; the guard of a missing edge is false.
     """
 
     fields: Mapping[str, Type]
@@ -53,16 +53,18 @@ class KSLA:
 def runs(
     automaton: KSLA, word: Sequence[Event], numbers: Numbers = FLOATING
 ) -> list[frozenset[int]]:
-    """Return the states a run can be in after each gram: n - k steps, so n - k + 1 entries."""
+    """Return the states that runs can be in before the first gram and after each: n - k + 1 sets."""
     reached = [frozenset((0,))]
     k = automaton.lookback
-    guards = {edge: guard_of(each, automaton.fields) for edge, each in automaton.delta.items()}
-    for at in range(k, len(word)):
-        gram = word[at - k : at + 1]
+    guards = {
+        edge: guard_of(predicate, automaton.fields) for edge, predicate in automaton.delta.items()
+    }
+    for position in range(k, len(word)):
+        gram = word[position - k : position + 1]
         after = {
             target
             for (source, target), guard in guards.items()
-            if source in reached[-1] and holds(guard, gram, first=-at, numbers=numbers)
+            if source in reached[-1] and holds(guard, gram, first=-position, numbers=numbers)
         }
         reached.append(frozenset(after))
     return reached
@@ -80,7 +82,7 @@ def accepts(automaton: KSLA, word: Sequence[Event], numbers: Numbers = FLOATING)
 
 @dataclass(frozen=True)
 class LetterForm:
-    """Automata over shared letters: `predicates` are the guards that the letters speak about."""
+    """Automata over shared letters; `predicates` are the guards of the letters as written."""
 
     fields: Mapping[str, Type]
     lookback: int
@@ -88,7 +90,7 @@ class LetterForm:
     letters: Letters
 
     def nfa(self, automaton: KSLA) -> NFA:
-        """Return an automaton with sets of letters for guards."""
+        """Return an automaton with sets of letters instead of guards."""
         edges = {
             edge: self.letters.where(guard_of(predicate, self.fields))
             for edge, predicate in automaton.delta.items()
@@ -96,7 +98,7 @@ class LetterForm:
         return nondeterministic.nfa_of(len(self.letters), automaton.states, automaton.final, edges)
 
     def ksla(self, automaton: NFA | DFA) -> KSLA:
-        """Return an automaton with guards for sets of letters; dead states are left out."""
+        """Return an automaton with guards instead of sets of letters, without dead states."""
         nfa = automaton if isinstance(automaton, NFA) else nondeterministic.nfa_from(automaton)
         delta = {
             edge: predicate_of(self.letters, self.predicates, mask)
@@ -108,7 +110,7 @@ class LetterForm:
 def letter_form(*automata: KSLA) -> LetterForm:
     """Return the letters in which several automata of one theory can be read together."""
     first = automata[0]
-    if any(each.lookback != first.lookback or each.fields != first.fields for each in automata):
+    if any((other.lookback, other.fields) != (first.lookback, first.fields) for other in automata):
         raise ValueError("automata over different fields or lookbacks")
     guards = {
         predicate: guard_of(predicate, first.fields)
@@ -158,7 +160,7 @@ def complement(automaton: KSLA) -> KSLA:
 def intersection(first: KSLA, second: KSLA) -> KSLA:
     """Return an automaton of what both accept."""
     form = letter_form(first, second)
-    one, two = (nondeterministic.determinise(form.nfa(each)) for each in (first, second))
+    one, two = (nondeterministic.determinise(form.nfa(operand)) for operand in (first, second))
     return form.ksla(deterministic.intersection(one, two))
 
 
@@ -195,7 +197,7 @@ def shortest(automaton: KSLA) -> Word | None:
 def difference(first: KSLA, second: KSLA) -> Word | None:
     """Return a shortest sequence of letters that only one of two accepts, or None."""
     form = letter_form(first, second)
-    one, two = (nondeterministic.determinise(form.nfa(each)) for each in (first, second))
+    one, two = (nondeterministic.determinise(form.nfa(operand)) for operand in (first, second))
     return deterministic.shortest_difference(one, two)
 
 
@@ -218,7 +220,7 @@ def to_regex(automaton: KSLA) -> tree.Regex:
 
 
 def _complete(form: LetterForm, dfa: DFA) -> KSLA:
-    """Return a deterministic automaton whole, its dead states too: it stays complete."""
+    """Return a deterministic automaton with its dead states, so that it stays complete."""
     masks: dict[tuple[int, int], int] = {}
     for state, row in enumerate(dfa.table.tolist()):
         for letter, cls in enumerate(dfa.classes.tolist()):

@@ -1,7 +1,8 @@
-"""Formulas in the form that is compiled: atoms about positions and sets, quantifiers far inside.
+"""Formulas prepared for compiling: from the syntax tree to a small logic, which `formulas` compiles.
 
-From the syntax tree: `implies` is gone, `not` stands before atoms only, every variable has a name
-of its own, and quantifiers are moved past what they do not bind (miniscoping).
+In this logic there is no `implies`, `not` occurs only in atoms, every variable has a distinct name,
+and quantifiers are moved inwards, past the parts that do not use their variable (miniscoping). No
+automata are built here; `wex.compile.formulas` does that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 @dataclass(frozen=True)
 class Place:
-    """A variable, or `end` if it is None, and so many events after it."""
+    """The position `offset` events after a variable, or after `end` if `variable` is None."""
 
     variable: Variable | None
     offset: int
@@ -40,7 +41,7 @@ class Constant(Logic):
 
 @dataclass(frozen=True)
 class Letter(Logic):
-    """A predicate holds at a place: the letter there is one of some."""
+    """A predicate holds at a place, or does not."""
 
     predicate: tree.Expr
     place: Place
@@ -49,7 +50,7 @@ class Letter(Logic):
 
 @dataclass(frozen=True)
 class Order(Logic):
-    """`left op right`, of two places as whole numbers."""
+    """`left op right`: a comparison of two places as whole numbers."""
 
     op: str
     left: Place
@@ -74,14 +75,14 @@ class Both(Logic):
 
 @dataclass(frozen=True)
 class Either(Logic):
-    """One of the parts holds at least."""
+    """At least one part holds."""
 
     parts: tuple[Logic, ...]
 
 
 @dataclass(frozen=True)
 class Same(Logic):
-    """Both parts hold, or none."""
+    """Both parts hold, or neither does."""
 
     left: Logic
     right: Logic
@@ -89,7 +90,7 @@ class Same(Logic):
 
 @dataclass(frozen=True)
 class Some(Logic):
-    """There is a position or a set."""
+    """The body holds for some position or set."""
 
     variable: Variable
     body: Logic
@@ -97,14 +98,14 @@ class Some(Logic):
 
 @dataclass(frozen=True)
 class Every(Logic):
-    """For every position or set."""
+    """The body holds for every position or set."""
 
     variable: Variable
     body: Logic
 
 
 def logic_of(formula: tree.Expr) -> Logic:
-    """Return a formula of an expanded spec in the form that is compiled."""
+    """Return a formula of an expanded spec, prepared for compiling."""
     return _Converter().convert(formula, {}, positive=True)
 
 
@@ -113,7 +114,7 @@ class _Converter:
         self.count = 0
 
     def convert(self, node: tree.Expr, bound: Mapping[str, Variable], *, positive: bool) -> Logic:
-        """Return a formula, or its negation."""
+        """Return a formula, or its negation if it is not `positive`."""
 
         def inner(part: tree.Expr) -> Logic:
             return self.convert(part, bound, positive=positive)
@@ -165,31 +166,31 @@ def _place(node: tree.Expr, bound: Mapping[str, Variable]) -> Place:
 
 
 def conjunction(parts: list[Logic]) -> Logic:
-    """Return that all parts hold."""
+    """Return the conjunction of some parts, flat and without constants."""
     return _flat(Both, parts, neutral=True)
 
 
 def disjunction(parts: list[Logic]) -> Logic:
-    """Return that one of the parts holds at least."""
+    """Return the disjunction of some parts, flat and without constants."""
     return _flat(Either, parts, neutral=False)
 
 
 def _flat(kind: type[Both] | type[Either], parts: list[Logic], *, neutral: bool) -> Logic:
-    found: dict[Logic, None] = {}
+    distinct: dict[Logic, None] = {}
     for part in parts:
-        found.update(dict.fromkeys(part.parts if isinstance(part, kind) else [part]))
-    found.pop(Constant(neutral), None)
-    if Constant(not neutral) in found:
+        distinct.update(dict.fromkeys(part.parts if isinstance(part, kind) else [part]))
+    distinct.pop(Constant(neutral), None)
+    if Constant(not neutral) in distinct:
         return Constant(not neutral)
-    if not found:
+    if not distinct:
         return Constant(neutral)
-    return next(iter(found)) if len(found) == 1 else kind(tuple(found))
+    return next(iter(distinct)) if len(distinct) == 1 else kind(tuple(distinct))
 
 
 def narrowed(kind: type[Some] | type[Every], variable: Variable, body: Logic) -> Logic:
-    """Return a quantified formula, the quantifier moved as far inside as it goes."""
+    """Return a quantified formula with the quantifier moved inwards as far as possible."""
     if variable not in free(body):
-        return body  # there is always a position, and always a set
+        return body  # every window has a position and a set
     through, past = (Either, Both) if kind is Some else (Both, Either)
     again: Callable[[list[Logic]], Logic] = disjunction if kind is Some else conjunction
     others: Callable[[list[Logic]], Logic] = conjunction if kind is Some else disjunction

@@ -19,7 +19,7 @@ PREDICATE_AGGREGATES = ("count_if", "some", "every")
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate of a measure: which, over what, and which events count."""
+    """One aggregate of a measure: its name, its arguments and their types, its `filter`."""
 
     name: str
     arguments: tuple[Term | Guard, ...]
@@ -29,7 +29,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: arithmetic on aggregates, which stand in it as fields `#0`, `#1` and so on."""
+    """A measure: arithmetic on aggregates, to which it refers as fields `#0`, `#1` and so on."""
 
     name: str
     aggregates: tuple[Aggregate, ...]
@@ -37,18 +37,19 @@ class Measure:
     type: Type
 
     def sources(self) -> tuple[str, ...]:
-        """Return the fields that its arguments read, in their order."""
+        """Return the fields that the arguments read, in their order."""
         read = (
             field.name
-            for each in self.aggregates
-            for part in each.arguments
-            for field in fields(part)
+            for aggregate in self.aggregates
+            for argument in aggregate.arguments
+            for field in fields(argument)
         )
         return tuple(dict.fromkeys(read))
 
     def lookback(self) -> int:
-        """Return how far back its arguments and filters look."""
-        return max((-offset for each in self.aggregates for offset in _offsets(each)), default=0)
+        """Return the deepest lookback of arguments and filters."""
+        read = (offset for aggregate in self.aggregates for offset in _offsets(aggregate))
+        return max((-offset for offset in read), default=0)
 
 
 def _offsets(aggregate: Aggregate) -> Iterator[int]:
@@ -60,26 +61,26 @@ def _offsets(aggregate: Aggregate) -> Iterator[int]:
 
 
 def measure_of(measure: tree.Measure, stream_fields: Mapping[str, Type]) -> Measure:
-    """Return a measure of an expanded spec, ready to compute."""
+    """Return a measure of an expanded spec as data."""
     aggregates: list[Aggregate] = []
     types: dict[str, Type] = {}
 
-    def pulled_out(node: tree.Expr) -> tree.Expr:
+    def without_calls(node: tree.Expr) -> tree.Expr:
         match node:
             case tree.Call(tree.Name("abs"), (value,)):
-                return tree.Call(node.name, (pulled_out(value),))
+                return tree.Call(node.name, (without_calls(value),))
             case tree.Call():
                 name = f"#{len(aggregates)}"
                 aggregates.append(_aggregate(node, stream_fields))
                 types[name] = _result_type(node, stream_fields)
                 return tree.Ref(name)
             case tree.Neg(value):
-                return tree.Neg(pulled_out(value))
+                return tree.Neg(without_calls(value))
             case tree.Binary(op, left, right):
-                return tree.Binary(op, pulled_out(left), pulled_out(right))
+                return tree.Binary(op, without_calls(left), without_calls(right))
         return node
 
-    value = pulled_out(measure.value)
+    value = without_calls(measure.value)
     return Measure(
         measure.name.text, tuple(aggregates), term_of(value, types), type_of(value, types)
     )
@@ -106,6 +107,6 @@ def _result_type(call: tree.Call, fields: Mapping[str, Type]) -> Type:
     ]
     aggregate = signature(name)
     assert aggregate is not None
-    found = aggregate.result(*types)
-    assert found is not None
-    return found
+    result = aggregate.result(*types)
+    assert result is not None
+    return result

@@ -6,7 +6,7 @@ Making a plan needs the grammar and the solver; reading and running one loads ne
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from wex.automata.dfa import DFA
@@ -74,9 +74,18 @@ class PlannedWindow(Written):
     measures: tuple[Measure, ...]
     having: Guard | None
 
+    # Plans of version 1 have the clauses among the other parts, and no flags for `until` and
+    # `having`, which are parts of their own. A clause that is added gets a default and is written
+    # only if it differs, so that plans without it keep their bytes.
+
     def to_written(self) -> dict[str, object]:
-        """Return the parts by name, the clauses among the others; their flags are left out."""
-        parts = vars(self.clauses) | super().to_written()
+        """Return the parts by their written names."""
+        clauses = {
+            field.name: value
+            for field in fields(Clauses)
+            if (value := getattr(self.clauses, field.name)) != field.default
+        }
+        parts = clauses | super().to_written()
         del parts["clauses"]
         return parts
 
@@ -85,7 +94,7 @@ class PlannedWindow(Written):
         """Return the window of written parts."""
         named: dict[str, Any] = {name: parts[name] is not None for name in ("until", "having")}
         for field in fields(Clauses):
-            if field.name not in named:
+            if field.name not in named and (field.name in parts or field.default is MISSING):
                 named[field.name] = parts.pop(field.name)
         return cls(clauses=Clauses(**named), **parts)
 

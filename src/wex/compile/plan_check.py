@@ -81,13 +81,13 @@ def check_plan(plan: object) -> None:
 
 
 def _tuple(value: object, what: str) -> tuple[object, ...]:
-    require(isinstance(value, tuple), f"{what} is not a list")
+    require(isinstance(value, tuple), f"{what}: expected a list, got {type(value).__name__}")
     assert isinstance(value, tuple)
     return value
 
 
 def _text(value: object, what: str) -> str:
-    require(isinstance(value, str), f"{what} is not a text")
+    require(isinstance(value, str), f"{what}: expected text, got {type(value).__name__}")
     assert isinstance(value, str)
     value.encode()  # fails for half of a surrogate pair, which no name of a column contains
     return value
@@ -99,19 +99,19 @@ def _texts(value: object, what: str) -> tuple[str, ...]:
 
 def _whole(value: object, what: str, low: int, high: int) -> int:
     """Return a whole number from `low` to `high`; a bool is not a number."""
-    require(type(value) is int and low <= value <= high, f"{what} is out of range")
+    require(type(value) is int and low <= value <= high, f"{what}: out of range")
     assert isinstance(value, int)
     return value
 
 
 def _flag(value: object, what: str) -> bool:
-    require(isinstance(value, bool), f"{what} is neither true nor false")
+    require(isinstance(value, bool), f"{what}: expected true or false")
     return bool(value)
 
 
 def _array(value: object, what: str, dtype: type, dimensions: int) -> None:
     fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == dimensions
-    require(fits, f"{what} is not an array of the right kind")
+    require(fits, f"{what}: expected an array of {dimensions} dimensions of {dtype.__name__}")
 
 
 # --- The stream

@@ -1,4 +1,4 @@
-"""What the order of a stream says of two events in a row, as a guard."""
+"""The order of a stream as a guard over two consecutive events."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
 
 
-NULL = "\0"  # stands for NULL among the values of a column by which ties are sorted
+NULL = "\0"  # represents NULL among the values of a column by which ties are sorted
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """What holds of an event and the one before it in a stream.
+    """The relation between an event and the one before it in a sorted stream.
 
-    `exact` is false if `guard` says less than it could. `rising` is a column of which nothing else
-    is asked: it can always rise, and what comes behind it in the order is free. `ranks` are columns
-    of few values that no predicate reads: NULL is one of them, and comes first.
+    `exact` is false if `guard` is weaker than the relation. `rising` is the first order column that
+    no predicate reads and that has unbounded values: it can always rise, so the columns after it
+    are free. `ranks` are columns of few values that no predicate reads, with NULL as first value.
     """
 
     guard: Guard
@@ -34,10 +34,10 @@ class Sorted:
 
 
 def sorting(meaning: Meaning, relevant: set[str]) -> Sorted:
-    """Return what the order says of events, given the fields that are asked about.
+    """Return the order of a stream, given the fields that predicates read.
 
-    Keys do not change. Events are sorted by the order columns, then by the others. Of texts only
-    equality is known.
+    Keys do not change. Events are sorted by the order columns, then by the others. Texts can only
+    be compared for equality.
     """
     ranks: dict[str, Type] = {}
     fields, stream = dict(meaning.fields), meaning.spec.stream
@@ -67,14 +67,14 @@ def sorting(meaning: Meaning, relevant: set[str]) -> Sorted:
 
 
 def unranked(value: object, declared: Type) -> bool | str | None:
-    """Return the value of a column that a rank stands for."""
+    """Return the value of a column that a rank represents."""
     if value == NULL:
         return None
     return value == "true" if declared == BOOL else str(value)
 
 
 def equal(name: str, type_: Type) -> Guard:
-    """Return that a field is as it was in the event before."""
+    """Return the guard that a field has the value that it had in the event before."""
     now, before = _pair(name, type_)
     if type_ == BOOL:
         both = terms.And((Truth(now), Truth(before)))
@@ -102,8 +102,8 @@ def _above(name: str, type_: Type) -> Guard:
         return terms.Or(
             tuple(
                 terms.And((_is(now, high), _is(before, low)))
-                for at, high in enumerate(ranked)
-                for low in ranked[:at]
+                for rank, high in enumerate(ranked)
+                for low in ranked[:rank]
             )
         )
     return Comparison(">", now, before)

@@ -1,9 +1,9 @@
-"""From pairs of regular expressions to a formula: structure for structure, sets only for loops.
+"""Regular expressions to formulas: a formula for each part of an expression, sets only for loops.
 
-`between(R, x, y)` says that the grams from x up to, not including, y are in R. Both are
-*boundaries*: a position and an offset. The end of the window is the boundary `end + 1`, which is
-no position; so a boundary that is quantified lies before it, and what may come behind is said
-apart.
+`between(R, x, y)` is the formula for "the grams from x up to, not including, y are in R". Both x
+and y are *boundaries*: a position and an offset. The end of the window is the boundary `end + 1`,
+which is not a position. So a quantified boundary lies before it, and the case that nothing follows
+a boundary has a formula of its own.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TRUE, FALSE = tree.Bool(True), tree.Bool(False)
 
 @dataclass(frozen=True)
 class Boundary:
-    """So many events after a position, which may be known to be the first one there is."""
+    """The boundary `offset` events after a position; `first`: the first position of the stream."""
 
     position: tree.Expr
     offset: int = 0
     first: bool = False
 
     def plus(self, offset: int) -> Boundary:
-        """Return the boundary so many events later."""
+        """Return the boundary `offset` events later."""
         return replace(self, offset=self.offset + offset)
 
 
@@ -60,7 +60,7 @@ class _Writer:
         self.names = names
 
     def before(self, regex: tree.Regex, begin: Boundary) -> tree.Expr:
-        """Return that all grams before a boundary are in a language."""
+        """Return the formula for "all grams before a boundary are in a language"."""
         name = next(self.names)
         formula = self.between(regex, Boundary(tree.Ref(name), first=True), begin)
         if tree.Ref(name) not in tree.walk(formula):
@@ -72,7 +72,7 @@ class _Writer:
         return tree.Quantified("exists", tree.Name(name), both([nothing_before, formula]))
 
     def between(self, regex: tree.Regex, x: Boundary, y: Boundary) -> tree.Expr:
-        """Return that the grams from one boundary to another are in a language."""
+        """Return the formula for "the grams between two boundaries are in a language"."""
         match regex:
             case tree.Empty():
                 return _compare(x, "=", y)
@@ -101,30 +101,30 @@ class _Writer:
         return tree.holds_at(predicate, _position(x))
 
     def _sequence(self, parts: list[tree.Regex], x: Boundary, y: Boundary) -> tree.Expr:
-        """Return that parts follow one another: those of a fixed length first, from both sides."""
-        found: list[tree.Expr] = []
+        """Return the formula of a sequence: parts of a fixed length first, from both sides."""
+        before: list[tree.Expr] = []
         while parts and (length := _length(parts[0])) is not None:
-            found.append(self.between(parts.pop(0), x, x.plus(length)))
+            before.append(self.between(parts.pop(0), x, x.plus(length)))
             x = x.plus(length)
         behind: list[tree.Expr] = []
         inside = False
         while parts and (length := _length(parts[-1])) is not None:
-            # A predicate that holds somewhere says that the place is there, too.
+            # A predicate that holds at a place implies that the place exists.
             inside = isinstance(parts[-1], tree.Atom) and parts[-1].predicate not in (TRUE, FALSE)
             behind.insert(0, self.between(parts.pop(), y.plus(-length), y))
             y = y.plus(-length)
         if not parts:
-            return both([*found, *behind, _compare(x, "=", y)])
+            return both([*before, *behind, _compare(x, "=", y)])
         if x.first and parts == [ANYWHERE] and inside:
-            return both([*found, *behind])
+            return both([*before, *behind])
         if len(parts) == 1:
-            return both([*found, *behind, self.between(parts[0], x, y)])
-        return both([*found, *behind, self._split(parts[0], parts[1:], x, y)])
+            return both([*before, *behind, self.between(parts[0], x, y)])
+        return both([*before, *behind, self._split(parts[0], parts[1:], x, y)])
 
     def _split(
         self, first: tree.Regex, rest: list[tree.Regex], x: Boundary, y: Boundary
     ) -> tree.Expr:
-        """Return that there is a boundary between two parts, or nothing behind the first."""
+        """Return the formula for "a boundary splits the grams", or for an empty rest."""
         name = next(self.names)
         z = Boundary(tree.Ref(name))
         inside = both(
@@ -135,17 +135,16 @@ class _Writer:
                 self._sequence(list(rest), z, y),
             ]
         )
-        found: list[tree.Expr] = [tree.Quantified("exists", tree.Name(name), inside)]
+        choices: list[tree.Expr] = [tree.Quantified("exists", tree.Name(name), inside)]
         if all(map(_nullable, rest)):
-            found.append(self.between(first, x, y))
-        return either(found)
+            choices.append(self.between(first, x, y))
+        return either(choices)
 
     def _repeated(
         self, body: tree.Regex, low: int, high: int | None, x: Boundary, y: Boundary
     ) -> tree.Expr:
-        if _one_gram(body) is not None:
-            predicate = _one_gram(body)
-            assert predicate is not None
+        predicate = _one_gram(body)
+        if predicate is not None:
             length = [_compare(x.plus(low), "=" if low == high else "<=", y)]
             if high is not None and high != low:
                 length.append(_compare(y, "<=", x.plus(high)))
@@ -161,7 +160,7 @@ class _Writer:
         return self._sequence([*[body] * low, *optional], x, y)
 
     def _all(self, predicate: tree.Expr, x: Boundary, y: Boundary) -> tree.Expr:
-        """Return that a predicate holds at every position between two boundaries."""
+        """Return the formula for "a predicate holds at every position between two boundaries"."""
         if predicate == TRUE:
             return TRUE
         name = next(self.names)
@@ -172,9 +171,9 @@ class _Writer:
         return tree.Quantified("forall", tree.Name(name), body)
 
     def _loop(self, body: tree.Regex, x: Boundary, y: Boundary) -> tree.Expr:
-        """Return that a part is repeated: by the set of the boundaries at which it begins.
+        """Return the formula of a repeated part, by the set of boundaries at which it begins.
 
-        Whoever is in the set leads to somebody later in it, or to the end.
+        From each boundary in the set the part leads to a later one in the set, or to the end.
         """
         chosen, u, v = next(self.names).upper(), next(self.names), next(self.names)
         here, there = Boundary(tree.Ref(u)), Boundary(tree.Ref(v))
@@ -207,7 +206,7 @@ class _Writer:
 
 
 def both(parts: list[tree.Expr]) -> tree.Expr:
-    """Return that all parts hold."""
+    """Return the conjunction of some parts, without constants and repeated parts."""
     kept = [part for part in dict.fromkeys(parts) if part != TRUE]
     if FALSE in kept:
         return FALSE
@@ -215,7 +214,7 @@ def both(parts: list[tree.Expr]) -> tree.Expr:
 
 
 def either(parts: list[tree.Expr]) -> tree.Expr:
-    """Return that one part holds at least."""
+    """Return the disjunction of some parts, without constants and repeated parts."""
     kept = [part for part in dict.fromkeys(parts) if part != FALSE]
     if TRUE in kept:
         return TRUE
@@ -223,7 +222,7 @@ def either(parts: list[tree.Expr]) -> tree.Expr:
 
 
 def negated(formula: tree.Expr) -> tree.Expr:
-    """Return that a formula does not hold."""
+    """Return the negation of a formula."""
     match formula:
         case tree.Bool(value):
             return tree.Bool(not value)
@@ -240,7 +239,7 @@ def _position(boundary: Boundary) -> tree.Expr:
 
 
 def _compare(left: Boundary, op: Op, right: Boundary) -> tree.Expr:
-    """Return a comparison of two boundaries, as plainly as it can be said."""
+    """Return a comparison of two boundaries in its shortest form."""
     gap = left.offset - right.offset
     if left.position == right.position:
         return tree.Bool({"=": gap == 0, "<=": gap <= 0, "<": gap < 0}[op])
@@ -249,7 +248,7 @@ def _compare(left: Boundary, op: Op, right: Boundary) -> tree.Expr:
     elif op == "<" and gap == -1:
         op, gap = "<=", 0
     if op == "<=" and gap <= 0 and (left.first or right.position == tree.Mark("end")):
-        return TRUE  # nothing comes before the first position, or behind the end
+        return TRUE  # no position lies before the first one, or after the end
     sides = (
         _position(Boundary(left.position, max(gap, 0))),
         _position(Boundary(right.position, max(-gap, 0))),
@@ -257,11 +256,11 @@ def _compare(left: Boundary, op: Op, right: Boundary) -> tree.Expr:
     return tree.Compare(sides, (op,))
 
 
-# --- What is known of a regular expression
+# --- Properties of regular expressions
 
 
 def _length(regex: tree.Regex) -> int | None:
-    """Return the one length that everything in a language has, if there is one."""
+    """Return the length of all words of a language, if they have one length."""
     match regex:
         case tree.Empty():
             return 0
@@ -295,14 +294,14 @@ def _nullable(regex: tree.Regex) -> bool:
 
 
 def _one_gram(regex: tree.Regex) -> tree.Expr | None:
-    """Return the predicate that a language of single grams asks for, if it is one."""
+    """Return the predicate of a language of single grams, if it is one."""
     match regex:
         case tree.Anything():
             return TRUE
         case tree.Atom(predicate):
             return predicate
         case tree.Union(parts):
-            found = [_one_gram(part) for part in parts]
-            if None not in found:
-                return tree.flat(tree.Or, [each for each in found if each is not None])
+            predicates = [_one_gram(part) for part in parts]
+            if None not in predicates:
+                return tree.flat(tree.Or, filter(None, predicates))
     return None

@@ -1,4 +1,4 @@
-"""From sets of letters and expressions over them back to predicates that a person can read."""
+"""Sets of letters as predicates, and expressions over letters as readable regular expressions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) -> tree.Expr:
     """Return a short predicate that is true of exactly the chosen letters.
 
-    `written` are the guards as predicates. Combinations of guards that no gram has are left to
-    chance, which makes it shorter.
+    `written` are the guards as predicates. Its value for combinations of guards that no gram has is
+    left open, which makes it shorter.
     """
     everything = letters.everything
     if chosen == everything:
@@ -78,8 +78,8 @@ def regex_of(
 
 
 def named_again(meaning: Meaning) -> dict[tree.Expr, tree.Expr]:
-    """Return the lets that are predicates, by what they stand for."""
-    found: dict[tree.Expr, tree.Expr] = {}
+    """Return the names of the lets that are predicates, by their expanded predicates."""
+    names: dict[tree.Expr, tree.Expr] = {}
     for let in meaning.spec.lets:
         atom = tree.Atom(tree.Ref(let.name.text))
         window = tree.Window(tree.Name("w"), (tree.Pair(None, atom),))
@@ -89,12 +89,12 @@ def named_again(meaning: Meaning) -> dict[tree.Expr, tree.Expr]:
             continue  # a value, not a predicate
         match expanded.windows[0].pairs[0].match:
             case tree.Atom(predicate):
-                found.setdefault(predicate, tree.Ref(let.name.text))
-    return found
+                names.setdefault(predicate, tree.Ref(let.name.text))
+    return names
 
 
 def renamed(predicate: tree.Expr, names: Mapping[tree.Expr, tree.Expr]) -> tree.Expr:
-    """Return a predicate with lets for what they stand for."""
+    """Return a predicate with the names of lets instead of their predicates."""
     if predicate in names:
         return names[predicate]
     match predicate:
@@ -106,11 +106,11 @@ def renamed(predicate: tree.Expr, names: Mapping[tree.Expr, tree.Expr]) -> tree.
 
 
 def with_lookback(spec: tree.Spec, before: Meaning) -> tree.Spec:
-    """Return a rewritten spec that says the lookback of each window where its text gives less."""
+    """Return a rewritten spec with a `lookback` clause where the new text looks back less far."""
     after = meaning_of(spec)
     windows = tuple(
-        replace(window, lookback=tree.Int(needed)) if needed > found else window
-        for window, needed, found in zip(
+        replace(window, lookback=tree.Int(needed)) if needed > given else window
+        for window, needed, given in zip(
             spec.windows, before.lookbacks, after.lookbacks, strict=True
         )
     )
@@ -118,7 +118,7 @@ def with_lookback(spec: tree.Spec, before: Meaning) -> tree.Spec:
 
 
 def fresh_names(spec: tree.Spec) -> Iterator[str]:
-    """Yield names for positions that nothing else has."""
+    """Yield names for positions that no field or let has."""
     taken = {field.name.text for field in spec.stream.fields} | {let.name.text for let in spec.lets}
     plain = ["x", "y", "z", "u", "v", "w"]
     for name in chain(plain, (f"x{number}" for number in count(1))):
