@@ -31,7 +31,8 @@ from wex.engine.input.columns import joined, spans, taken
 from wex.engine.input.event_checks import check_events
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
-from wex.engine.state.state import COUNT, KEY, State
+from wex.engine.state import schema
+from wex.engine.state.state import State
 from wex.engine.window_run import Found, Running, Window
 from wex.spec.types import REAL
 from wex.stages import plan_of
@@ -78,20 +79,16 @@ class Engine:
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
         """Return the state of streams of which no event was seen; with their keys, if need be."""
-        zeros = pa.array(np.zeros(count, dtype=np.int64))
-        names = ["position", "promise", f"{COUNT}tail"]
-        for at in range(len(self.windows)):
-            names += [f"state.{at}", f"last.{at}", f"{COUNT}held.{at}"]
-        numbers = dict.fromkeys(names, zeros)
-        none = pa.array(np.full(count, -1, dtype=np.int64))
-        numbers |= {f"last.{at}": none for at in range(len(self.windows))}
-        named = (
-            {}
-            if keys is None
-            else {KEY + name: keys.column(name) for name in self.stream.partition_by}
-        )
-        lists = ["tail", *(f"held.{at}" for at in range(len(self.windows)))]
-        return State(pa.table({**named, **numbers}), {name: pa.table({}) for name in lists})
+        columns = {}
+        if keys is not None:
+            columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
+        initial = schema.stream_columns(len(self.windows))
+        filled = {
+            value: pa.array(np.full(count, value, dtype=np.int64)) for value in initial.values()
+        }
+        columns |= {name: filled[value] for name, value in initial.items()}
+        lists = schema.list_names(len(self.windows))
+        return State(pa.table(columns), {name: pa.table({}) for name in lists})
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
         """Return the windows that a batch reports, and the state after it, if it is not the last."""
@@ -101,10 +98,9 @@ class Engine:
             raise first_fault(self._work, batch, prior, fault, last=last) from None
         lists = {}
         if not last:
-            for at, each in enumerate(running):
-                lists[f"held.{at}"], numbers = each.held()
-                columns |= {f"{name}.{at}": pa.array(numbers[name]) for name in ("state", "last")}
-                columns[f"{COUNT}held.{at}"] = pa.array(numbers["count"])
+            for window, run in enumerate(running):
+                lists[schema.held(window)], numbers = run.held()
+                columns |= {name: pa.array(column) for name, column in numbers.items()}
         table = self._table(batch, found)
         return table, None if last else self._after(batch, prior, columns, lists)
 
@@ -116,7 +112,8 @@ class Engine:
         codes = self._lettering.read(batch, self._floats)
         columns: dict[str, pa.Array] = {}
         if self.promised is not None:
-            columns["promise"] = pa.array(self.promised.check(batch, prior.numbers("promise")))
+            states = prior.numbers(schema.ASSUMPTION)
+            columns[schema.ASSUMPTION] = pa.array(self.promised.check(batch, states))
         rows = BatchView(batch, self.guarded)
         running = [
             Running(self, window, at, batch, rows, prior, last=last)
@@ -148,11 +145,11 @@ class Engine:
         position = batch.position + batch.end - batch.begin
         kept = np.minimum(batch.end - batch.first, self.tail)
         places = spans(batch.end - kept, batch.end)
-        columns |= {"position": pa.array(position), f"{COUNT}tail": pa.array(kept)}
+        columns |= {schema.POSITION: pa.array(position), schema.count(schema.TAIL): pa.array(kept)}
         streams = prior.streams
         for name, column in columns.items():
             streams = streams.set_column(streams.column_names.index(name), name, column)
-        return State(streams, {"tail": batch.table.take(pa.array(places)), **lists})
+        return State(streams, {schema.TAIL: batch.table.take(pa.array(places)), **lists})
 
     # --- Results
 

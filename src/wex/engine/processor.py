@@ -17,6 +17,7 @@ from wex.engine.input.columns import arrow_type, no_rows
 from wex.engine.input.prepare import Arriving
 from wex.engine.input.schemas import closed, promoted
 from wex.engine.input.sorting import sort_indices, sort_keys
+from wex.engine.state import schema
 from wex.engine.state.state import State, to_bytes
 from wex.engine.state.state_check import read_state
 from wex.engine.state.store import StateStore
@@ -100,7 +101,7 @@ class Processor:
 
     def _held(self) -> list[np.ndarray]:
         state = self.everything()
-        names = [name for name in state.lists if name.startswith("held.")]
+        names = map(schema.held, range(len(self._engine.windows)))
         return [state.counts(name) for name in names] if state.size else []
 
     def _forget(self) -> None:
@@ -137,13 +138,13 @@ class Processor:
     def state(self) -> bytes:
         """Return all that the processor remembers, as bytes."""
         state = self.everything()
-        tails = state.lists["tail"]
+        tails = state.tails
         if self.schema is not None and tails.num_columns:
             for at, field in enumerate(self.schema):
                 if pa.types.is_null(field.type):
                     tails = tails.set_column(at, field.name, pa.nulls(tails.num_rows))
         return to_bytes(
-            State(state.streams, {**state.lists, "tail": tails}), self._engine.fingerprint
+            State(state.streams, {**state.lists, schema.TAIL: tails}), self._engine.fingerprint
         )
 
     def everything(self) -> State:
@@ -171,7 +172,7 @@ class Processor:
 
     def resume(self, state: State, schema: pa.Schema | None = None) -> None:
         """Go on with streams that another processor has had, and with the schema of its batches."""
-        tails = state.lists["tail"]
+        tails = state.tails
         if state.size:
             self.schema = tails.schema if schema is None else schema
             if tails.num_columns:
@@ -191,11 +192,11 @@ def ended(engine: Engine, state: State, schema: pa.Schema | None = None) -> tupl
     keys = engine.stream.partition_by
     if keys and state.size:
         state = state.take(sort_indices(sort_keys(state.keys(keys), keys, (), engine.fields)))
-    tails = state.lists["tail"]
+    tails = state.tails
     if not tails.num_columns:
         known = schema is not None and len(schema) > 0
         tails = no_rows(closed(schema, engine.fields)) if known else _no_rows(engine)
-    counts = state.counts("tail")
+    counts = state.tail_counts
     ends = np.cumsum(counts)
-    batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.numbers("position"))
+    batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.positions)
     return batch, state

@@ -19,6 +19,7 @@ from wex.engine.measures import Result
 from wex.engine.measures.measure import Measuring
 from wex.engine.measures.panes import Panes, Ranges
 from wex.engine.measures.results import too_far
+from wex.engine.state import schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +77,9 @@ class Running:
     ) -> None:
         self.engine, self.window, self.batch, self.prior = engine, window, batch, prior
         self.at, self.last_batch = at, last
-        self.carried = prior.lists[f"held.{at}"]
-        self.counts = prior.counts(f"held.{at}")
-        self.last_end = prior.numbers(f"last.{at}")
+        self.carried = prior.lists[schema.held(at)]
+        self.counts = prior.counts(schema.held(at))
+        self.last_end = prior.numbers(schema.last_end(at))
         if not self.carried.num_columns:
             self.carried = self._no_starts(rows)
         self.panes = Panes(batch, self.counts)
@@ -90,10 +91,9 @@ class Running:
         self.clock = self._clock()
 
     def _no_starts(self, rows: BatchView) -> pa.Table:
-        columns = {"position": pa.int64(), "slot": pa.int64(), "clock": pa.int64()}
-        if self.engine.stream.order_by:
-            columns["time"] = self.batch.table.schema.field(self.engine.stream.order_by[0]).type
-        columns |= self.window.measuring.types(rows)
+        order = self.engine.stream.order_by
+        time = self.batch.table.schema.field(order[0]).type if order else None
+        columns = schema.held_columns(time, self.window.measuring.types(rows))
         return pa.table({name: nothing(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
@@ -123,11 +123,11 @@ class Running:
             begin,
             batch.end,
             panes.shift,
-            self.prior.numbers(f"state.{self.at}"),
+            self.prior.numbers(schema.machine_state(self.at)),
             held,
             panes.held,
-            self.carried.column("clock").to_numpy(),
-            self.carried.column("slot").to_numpy(),
+            self.carried.column(schema.CLOCK).to_numpy(),
+            self.carried.column(schema.SLOT).to_numpy(),
         )
         self.ran = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
         return self._found(self.ran.start, self.ran.end, self.ran.owners)
@@ -177,7 +177,9 @@ class Running:
             zeros = np.zeros_like(batch.begin)
             old = np.flatnonzero(_moved(panes, streams, zeros, batch.begin, self.panes.shift) < 0)
             found = found.copy()
-            found[old] = self.carried.column("position").to_numpy()[self._held_number(panes[old])]
+            found[old] = self.carried.column(schema.POSITION).to_numpy()[
+                self._held_number(panes[old])
+            ]
         return found
 
     def _held_number(self, panes: Ints) -> Ints:
@@ -188,7 +190,7 @@ class Running:
         if not self.engine.stream.order_by:
             return ()
         column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
-        begins = self.panes.spread_column(column, whole(self.carried.column("time")))
+        begins = self.panes.spread_column(column, whole(self.carried.column(schema.TIME)))
         return taken(begins, start), taken(column, end)
 
     def _keep_late(
@@ -217,7 +219,7 @@ class Running:
     # --- What is left
 
     def held(self) -> tuple[pa.Table, dict[str, Ints]]:
-        """Return the starts that are open after the batch, and numbers for each stream."""
+        """Return the starts that are open after the batch, and the columns of the streams."""
         pane, slot = self.ran.pane, self.ran.slot
         streams = owners_of(self.ran.kept, len(pane))
         positions = self._positions(pane, streams)
@@ -235,21 +237,25 @@ class Running:
             )
         sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         columns = {
-            "position": pa.array(positions),
-            "slot": pa.array(slot),
-            "clock": pa.array(clocks),
+            schema.POSITION: pa.array(positions),
+            schema.SLOT: pa.array(slot),
+            schema.CLOCK: pa.array(clocks),
         }
         if self.engine.stream.order_by:
             column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
-            begins = self.panes.spread_column(column, whole(self.carried.column("time")))
-            columns["time"] = taken(begins, pane)
+            begins = self.panes.spread_column(column, whole(self.carried.column(schema.TIME)))
+            columns[schema.TIME] = taken(begins, pane)
         if self.measured is not None:
             following = np.append(pane[1:], 0)
             ends = (self.batch.end + self.panes.shift)[streams]
             last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
-        numbers = {"state": self.ran.state, "last": self.last_end, "count": sizes}
+        numbers = {
+            schema.machine_state(self.at): self.ran.state,
+            schema.last_end(self.at): self.last_end,
+            schema.count(schema.held(self.at)): sizes,
+        }
         return pa.table(columns), numbers
 
     def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
@@ -267,7 +273,7 @@ class Running:
         old = rows < self.batch.begin[streams]
         found = self.clock[np.where(old, 0, rows)].copy()
         if old.any():
-            found[old] = self.carried.column("clock").to_numpy()[self._held_number(panes[old])]
+            found[old] = self.carried.column(schema.CLOCK).to_numpy()[self._held_number(panes[old])]
         return found
 
 

@@ -90,11 +90,11 @@ class Arriving:
     def batch(self, prior: State) -> Batch:
         """Return the batch, the last events of its streams before their new ones."""
         ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
-        positions = prior.numbers("position")
-        tails = prior.lists["tail"]
+        positions = prior.positions
+        tails = prior.tails
         if not tails.num_rows:
             return self._batch(self.table, self.starts, self.starts, ends, positions)
-        kept = prior.counts("tail")
+        kept = prior.tail_counts
         before = np.cumsum(kept)
         whole = pa.concat_tables([tails, self.table])
         if len(kept) > 1:
@@ -116,14 +116,14 @@ class Arriving:
     def late(self, prior: State) -> Bools:
         """Tell which rows sort before the last event that their stream has had."""
         late = np.zeros(self.table.num_rows, dtype=np.bool_)
-        kept = prior.counts("tail")
+        kept = prior.tail_counts
         known = np.flatnonzero(kept > 0)
         if not self.stream.order_by or not len(known):
             return late
         ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
         rows = spans(self.starts[known], ends[known])
         ours = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
-        last, own = prior.lists["tail"].take(pa.array(ours)), self.table.take(pa.array(rows))
+        last, own = prior.tails.take(pa.array(ours)), self.table.take(pa.array(rows))
         columns = sort_keys(pa.concat_tables([last, own]), (), self.stream.order_by, self._fields)
         late[rows] = ~in_order(
             [column.slice(0, len(rows)) for column in columns],

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import no_rows, retyped
-from wex.engine.state.state import KEY, State
+from wex.engine.state import schema as state_schema
+from wex.engine.state.state import State
 from wex.errors import DataError
 from wex.spec.types import OTHER, TIMESTAMP
 
@@ -71,10 +72,10 @@ def closed(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
 
 def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.DataType]:
     """Return the columns that open starts of a window have, if events have a schema."""
-    columns = dict.fromkeys(("position", "slot", "clock"), pa.int64())
-    if engine.stream.order_by:
-        columns["time"] = schema.field(engine.stream.order_by[0]).type
-    return columns | engine.windows[at].measuring.types(no_events(engine, schema))
+    order = engine.stream.order_by
+    time = schema.field(order[0]).type if order else None
+    parts = engine.windows[at].measuring.types(no_events(engine, schema))
+    return state_schema.held_columns(time, parts)
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
@@ -86,15 +87,17 @@ def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
 
 def promoted(engine: Engine, state: State, schema: pa.Schema) -> State:
     """Return a state whose columns have the types that belong to a schema: open ones take them."""
-    tails = state.lists["tail"]
+    tails = state.tails
     if not tails.num_columns or tails.schema.types == schema.types:
         return state
-    lists = {"tail": _with_types(tails, dict(zip(schema.names, schema.types, strict=True)))}
+    lists = {
+        state_schema.TAIL: _with_types(tails, dict(zip(schema.names, schema.types, strict=True)))
+    }
     for at in range(len(engine.windows)):
-        held = state.lists[f"held.{at}"]
+        held = state.lists[state_schema.held(at)]
         types = held_columns(engine, at, schema) if held.num_columns else {}
-        lists[f"held.{at}"] = _with_types(held, types)
-    keys = {KEY + name: schema.field(name).type for name in engine.stream.partition_by}
+        lists[state_schema.held(at)] = _with_types(held, types)
+    keys = {state_schema.key(name): schema.field(name).type for name in engine.stream.partition_by}
     return State(_with_types(state.streams, keys), lists)
 
 

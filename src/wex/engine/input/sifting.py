@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.batch import Batch
+from wex.engine.state import schema
 from wex.errors import DataError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def faults(
         behind = _Behind(
             stretch.table.slice(0, seen),
             int(stretch.position[0]),
-            prior.numbers("promise")[stream : stream + 1],
+            prior.numbers(schema.ASSUMPTION)[stream : stream + 1],
         )
         times = None
         if silences is not None:
@@ -95,11 +96,11 @@ def _pieces(
 ) -> tuple[_Pieces, Ints]:
     """Return the pieces of a batch, if no event is at fault, and the stream of each."""
     streams = np.arange(len(batch.begin))
-    promise = prior.numbers("promise")
+    promise = prior.numbers(schema.ASSUMPTION)
     if silences is None:
         return _Pieces(batch, promise), streams
     before = np.append(silences.times[:1], silences.times[:-1])
-    known = prior.counts("tail") > 0
+    known = prior.tail_counts > 0
     before[arriving.starts] = np.where(known, silences.last, silences.times[arriving.starts])
     new = silences.times - before > silences.longest
     sizes = batch.end - batch.begin

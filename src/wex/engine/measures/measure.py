@@ -12,6 +12,7 @@ from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import UNKNOWN, Faults, all_known, compile_term
 from wex.engine.input.columns import whole
 from wex.engine.measures import Result, fold_of, shared_key
+from wex.engine.state import schema
 from wex.theory.terms import Constant, Field
 from wex.threads import cached_property
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
     Why = Callable[[int, int], str]  # the number of a fold, a window
-
-SPOILT = "spoilt"  # the column of a pane that says whether arithmetic failed in it
 
 
 class Measuring:
@@ -54,8 +53,8 @@ class Measuring:
         """Return the columns that a pane keeps."""
         found: dict[str, pa.DataType] = {}
         for at, fold in enumerate(self.folds):
-            found |= {f"{at}.{name}": type_ for name, type_ in fold.types_of(rows).items()}
-            found[f"{at}.{SPOILT}"] = pa.bool_()
+            found |= {schema.part(at, name): type_ for name, type_ in fold.types_of(rows).items()}
+            found[schema.part(at, schema.SPOILT)] = pa.bool_()
         return found
 
     def lift(self, rows: BatchView, panes: Panes, carried: pa.Table) -> Measured:
@@ -63,9 +62,11 @@ class Measuring:
         lifted, spoilt, faults = [], [], []
         for at, fold in enumerate(self.folds):
             given = fold.given(rows)
-            parts = {name: whole(carried.column(f"{at}.{name}")) for name in fold.types_of(rows)}
+            parts = {
+                name: whole(carried.column(schema.part(at, name))) for name in fold.types_of(rows)
+            }
             lifted.append(fold.lift(rows, given, panes, parts))
-            before = carried.column(f"{at}.{SPOILT}").to_numpy()
+            before = carried.column(schema.part(at, schema.SPOILT)).to_numpy()
             bad, failed = None, given.faults.bad
             if failed is not None or before.any():
                 rows_bad = np.zeros(rows.size, np.int64)
@@ -144,8 +145,8 @@ class Measured:
         """Return what is kept of ranges of panes, each a new pane."""
         found: dict[str, pa.Array] = {}
         for at, (each, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
-            found |= {f"{at}.{name}": column for name, column in each.keep(held).items()}
-            found[f"{at}.{SPOILT}"] = pa.array(
+            found |= {schema.part(at, name): column for name, column in each.keep(held).items()}
+            found[schema.part(at, schema.SPOILT)] = pa.array(
                 np.zeros(len(held.low), np.bool_) if bad is None else bad
             )
         return found

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.columns import spans
+from wex.engine.state import schema
 from wex.errors import StateError
 from wex.framing import Frame, require
 
@@ -31,13 +32,11 @@ FRAME = Frame(
     1,
     "read it with the version that has written it, or process the stream anew",
 )
-KEY = "key."  # before the names of key columns
-COUNT = "#"  # the column that counts the rows of a list is named for the list
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """`streams` has a row for each stream; `lists[name]` the rows that its column `#name` counts."""
+    """Tables with the columns of `wex.engine.state.schema`; `lists` are the lists by name."""
 
     streams: pa.Table
     lists: dict[str, pa.Table]
@@ -47,19 +46,35 @@ class State:
         """Return how many streams there are."""
         return int(self.streams.num_rows)
 
+    @property
+    def tails(self) -> pa.Table:
+        """Return the last events of the streams."""
+        return self.lists[schema.TAIL]
+
+    @property
+    def tail_counts(self) -> Ints:
+        """Return how many last events each stream has."""
+        return self.counts(schema.TAIL)
+
+    @property
+    def positions(self) -> Ints:
+        """Return how many events each stream has had."""
+        return self.numbers(schema.POSITION)
+
     def numbers(self, name: str) -> Ints:
         """Return a column of whole numbers."""
-        found: Ints = self.streams.column(name).to_numpy()
-        return found
+        numbers: Ints = self.streams.column(name).to_numpy()
+        return numbers
 
     def keys(self, names: Sequence[str]) -> pa.Table:
         """Return the keys of the streams."""
-        numbers = {"#": self.streams.column("position")}  # a row for a stream without a key
-        return pa.table({**numbers, **{name: self.streams.column(KEY + name) for name in names}})
+        columns = {schema.COUNT: self.streams.column(schema.POSITION)}  # a row without any key
+        columns |= {name: self.streams.column(schema.key(name)) for name in names}
+        return pa.table(columns)
 
     def counts(self, name: str) -> Ints:
         """Return how many rows of a list each stream has."""
-        return self.numbers(COUNT + name)
+        return self.numbers(schema.count(name))
 
     def take(self, rows: Ints) -> State:
         """Return some of the streams, in that order."""

@@ -17,8 +17,8 @@ from wex.engine.input.schemas import closed, held_columns, no_events
 from wex.engine.input.sorting import same
 from wex.engine.kernels.registers import SLOTS
 from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
-from wex.engine.measures.measure import SPOILT
-from wex.engine.state.state import FRAME, KEY, State, from_bytes
+from wex.engine.state import schema
+from wex.engine.state.state import FRAME, State, from_bytes
 from wex.framing import require
 from wex.spec.types import OTHER, REAL, TIMESTAMP, Type
 
@@ -44,27 +44,27 @@ def read_state(content: bytes, engine: Engine) -> State:
 
 def check_state(state: State, engine: Engine) -> None:
     """Raise an UnsoundError if an engine cannot go on with a state."""
-    lists = ["tail", *(f"held.{at}" for at in range(len(engine.windows)))]
+    lists = schema.list_names(len(engine.windows))
     require(list(state.lists) == lists, "it lists other things")
     expected = engine.fresh(0, no_rows(_declared(engine))).streams
     require(state.streams.column_names == expected.column_names, "its streams have other columns")
     for name in expected.column_names:
-        if not name.startswith(KEY):
+        if not name.startswith(schema.KEY):
             _whole_numbers(state.streams.column(name), name)
-    positions = state.numbers("position")
+    positions = state.positions
     _within(positions, 0, MOST_EVENTS, "a position")
     for name in lists:
         _check_counts(state, name)
-    kept = state.counts("tail")
+    kept = state.tail_counts
     require((kept == np.minimum(positions, engine.tail)).all(), "last events are missing")
     require(engine.stream.partition_by or state.size <= 1, "it has several streams without a key")
     _check_tails(state, engine)
-    _check_promise(state.numbers("promise"), positions, engine)
-    schema = _declared(engine)
+    _check_promise(state.numbers(schema.ASSUMPTION), positions, engine)
+    events = _declared(engine)
     if kept.any():
-        schema = closed(state.lists["tail"].schema, engine.fields)
+        events = closed(state.tails.schema, engine.fields)
     for at, window in enumerate(engine.windows):
-        _check_window(state, at, window, engine, schema)
+        _check_window(state, at, window, engine, events)
 
 
 def _declared(engine: Engine) -> pa.Schema:
@@ -91,11 +91,11 @@ def _check_counts(state: State, name: str) -> None:
 
 
 def _check_tails(state: State, engine: Engine) -> None:
-    tails = state.lists["tail"]
+    tails = state.tails
     if not tails.num_columns:
         return
     require(tails.column_names == list(engine.fields), "last events have other columns")
-    owners = pa.array(np.repeat(np.arange(state.size), state.counts("tail")))
+    owners = pa.array(np.repeat(np.arange(state.size), state.tail_counts))
     for name, type_ in engine.fields.items():
         column = tails.column(name)
         require(_stands_for(column.type, type_), f"`{name}` has another type")
@@ -108,7 +108,7 @@ def _check_tails(state: State, engine: Engine) -> None:
             listed = pc.is_in(column, value_set=pa.array([*type_.values, None], pa.string()))
             require(pc.all(listed).as_py() is not False, f"`{name}` is not in the enum")
         if name in engine.stream.partition_by:
-            keys = state.streams.column(KEY + name)
+            keys = state.streams.column(schema.key(name))
             if pa.types.is_null(column.type):
                 require(keys.null_count == len(keys), f"the key `{name}` has a value")
                 column = column.cast(keys.type)
@@ -136,10 +136,10 @@ def _check_promise(states: Ints, positions: Ints, engine: Engine) -> None:
 # --- The starts that are open
 
 
-def _check_window(state: State, at: int, window: Window, engine: Engine, schema: pa.Schema) -> None:
-    positions, states = state.numbers("position"), state.numbers(f"state.{at}")
-    held, counts = state.lists[f"held.{at}"], state.counts(f"held.{at}")
-    last = state.numbers(f"last.{at}")
+def _check_window(state: State, at: int, window: Window, engine: Engine, events: pa.Schema) -> None:
+    positions, states = state.positions, state.numbers(schema.machine_state(at))
+    held, counts = state.lists[schema.held(at)], state.counts(schema.held(at))
+    last = state.numbers(schema.last_end(at))
     _within(last, -1, positions.clip(min=1), "the end of a window")
     _within(states, 0, _state_count(window.machine), "a state of an automaton")
     young = positions == 0
@@ -152,14 +152,14 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, schema:
         require((occupied == counts).all(), "an open start is missing")
     if not held.num_columns:
         return
-    columns = held_columns(engine, at, schema)
+    columns = held_columns(engine, at, events)
     require(sorted(held.column_names) == sorted(columns), "open starts have other columns")
     for name, type_ in columns.items():
         require(held.column(name).type == type_, f"`{name}` of open starts has another type")
-    for name in ("position", "slot", "clock"):
+    for name in schema.HELD_NUMBERS:
         _whole_numbers(held.column(name), name)
     owners = np.repeat(np.arange(state.size), counts)
-    starts = held.column("position").to_numpy()
+    starts = held.column(schema.POSITION).to_numpy()
     ends = positions[owners]
     _within(starts, window.first, ends, "an open start")
     following = np.append(starts[1:], 0)[: len(starts)]
@@ -167,8 +167,10 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, schema:
     sizes = np.where(followed, following, ends) - starts
     require((sizes > 0).all(), "open starts are not in their order")
     _check_clock(held, starts, window, engine)
-    _check_slots(window.machine, held.column("slot").to_numpy(), states, owners, ends - 1 - starts)
-    _check_folds(held, sizes, window, schema, engine)
+    _check_slots(
+        window.machine, held.column(schema.SLOT).to_numpy(), states, owners, ends - 1 - starts
+    )
+    _check_folds(held, sizes, window, events, engine)
 
 
 def _state_count(machine: Machine) -> int:
@@ -179,14 +181,14 @@ def _state_count(machine: Machine) -> int:
 
 
 def _check_clock(held: pa.Table, starts: Ints, window: Window, engine: Engine) -> None:
-    clock = held.column("clock").to_numpy()
+    clock = held.column(schema.CLOCK).to_numpy()
     expected = np.zeros_like(starts)
     if engine.stream.order_by:
-        require(not held.column("time").null_count, "an open start has no time")
+        require(not held.column(schema.TIME).null_count, "an open start has no time")
     if window.planned.clauses.within_events is not None:
         expected = starts
     elif window.planned.clauses.within_time is not None:
-        expected = whole(held.column("time")).view(pa.int64()).to_numpy()
+        expected = whole(held.column(schema.TIME)).view(pa.int64()).to_numpy()
     require((clock == expected).all(), "the clock of an open start is wrong")
 
 
@@ -209,10 +211,13 @@ def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages
 
 
 def _check_folds(
-    held: pa.Table, sizes: Ints, window: Window, schema: pa.Schema, engine: Engine
+    held: pa.Table, sizes: Ints, window: Window, events: pa.Schema, engine: Engine
 ) -> None:
-    rows = no_events(engine, schema)
+    rows = no_events(engine, events)
     for at, fold in enumerate(window.measuring.folds):
-        parts = {name: whole(held.column(f"{at}.{name}")) for name in fold.types_of(rows)}
+        parts = {name: whole(held.column(schema.part(at, name))) for name in fold.types_of(rows)}
         fold.check(parts, sizes)
-        require(not held.column(f"{at}.{SPOILT}").null_count, "it is not known what is spoilt")
+        require(
+            not held.column(schema.part(at, schema.SPOILT)).null_count,
+            "it is not known what is spoilt",
+        )

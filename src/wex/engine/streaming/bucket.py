@@ -184,7 +184,7 @@ class Bucket:
         arriving = self.processor.arriving(rows)
         times, starts = self._times(arriving.table), arriving.starts
         prior = self.processor.recall(arriving)
-        known = np.flatnonzero(prior.counts("tail") > 0)
+        known = np.flatnonzero(prior.tail_counts > 0)
         before = np.append(times[:1], times[:-1])
         before[starts] = times[starts]
         before[starts[known]] = self._last_times(prior.take(known))
@@ -213,14 +213,14 @@ class Bucket:
     def _forget_empty(self) -> None:
         """Forget streams that have ended, and of whose new events none remained."""
         state = self.processor.everything()
-        empty = state.counts("tail") == 0
+        empty = state.tail_counts == 0
         if empty.any():
             self._go_on(state.take(np.flatnonzero(~empty)))
 
     def _sifted(self, arriving: Arriving, silence: int, error: DataError) -> pa.Table:
         prior = self.processor.recall(arriving)
         last = np.zeros(prior.size, dtype=np.int64)
-        known = np.flatnonzero(prior.counts("tail") > 0)
+        known = np.flatnonzero(prior.tail_counts > 0)
         last[known] = self._last_times(prior.take(known))
         silences = Silences(self._times(arriving.table), last, silence)
         return self.sieve.sifted(arriving, prior, error, silences)
@@ -288,8 +288,8 @@ class Bucket:
         """Return when each stream had its last event."""
         if not state.size:
             return np.empty(0, dtype=np.int64)
-        last = np.cumsum(state.counts("tail")) - 1
-        return self._times(state.lists["tail"].take(pa.array(last)))
+        last = np.cumsum(state.tail_counts) - 1
+        return self._times(state.tails.take(pa.array(last)))
 
     def _expired(self, before: int) -> list[pa.Table]:
         """Return the windows that end because their streams have been silent since a time."""

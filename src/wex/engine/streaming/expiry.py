@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.state.state import COUNT, State
+from wex.engine.state import schema
+from wex.engine.state.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +34,10 @@ def without_outlived(engine: Engine, state: State, watermark: int) -> State:
             continue
         lists[name] = state.lists[name].filter(pa.array(left))
         counts = np.bincount(streams_of[left], minlength=state.size)
-        column = streams.column_names.index(COUNT + name)
-        streams = streams.set_column(column, COUNT + name, pa.array(counts.astype(np.int64)))
+        column = schema.count(name)
+        streams = streams.set_column(
+            streams.column_names.index(column), column, pa.array(counts.astype(np.int64))
+        )
     return State(streams, lists) if streams is not state.streams else state
 
 
@@ -47,19 +50,19 @@ def next_outlived(engine: Engine, state: State) -> int | None:
 def _timed(engine: Engine, state: State) -> Iterator[tuple[str, Ints, Ints, Bools]]:
     """Yield lists of starts: their streams, how long they last, and which of them may be dropped."""
     for at, window in enumerate(engine.windows):
-        name = f"held.{at}"
+        name = schema.held(at)
         limit, held = window.planned.clauses.within_time, state.lists[name]
         if limit is None or not held.num_rows:
             continue
         counts = state.counts(name)
         streams = np.repeat(np.arange(state.size), counts)
-        clock = held.column("clock").to_numpy()
+        clock = held.column(schema.CLOCK).to_numpy()
         ends = np.where(clock > _LATEST - limit, _LATEST, clock + min(limit, _LATEST))
         waits = np.zeros(len(clock), dtype=np.bool_)
         if window.planned.until is not None:
             # The next event, whenever it comes, may say that a window has ended with the last one.
-            states = state.numbers(f"state.{at}")[streams]
-            waits = window.machine.is_final(states, held.column("slot").to_numpy())
+            states = state.numbers(schema.machine_state(at))[streams]
+            waits = window.machine.is_final(states, held.column(schema.SLOT).to_numpy())
         # A pane reaches to the next start, so that only the first starts of a stream can go.
         before = np.cumsum(waits)
         first = (np.cumsum(counts) - counts)[streams]

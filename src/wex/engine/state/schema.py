@@ -1,0 +1,80 @@
+"""The schema of a state: the names of its columns and lists, in the one place that knows them.
+
+A state has a table with a row for each stream, and *lists*: tables with any number of rows for each
+stream, which a column of the first table counts. The names are part of the saved bytes, so that
+another name needs another version.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+# --- The table of streams: whole numbers, beside the keys
+
+KEY = "key."  # before the name of a key column
+COUNT = "#"  # before the name of the list whose rows are counted
+POSITION = "position"  # of the next event
+ASSUMPTION = "promise"  # the state of the automaton that checks `assume`
+
+
+def key(name: str) -> str:
+    """Return the column for a key of the stream."""
+    return KEY + name
+
+
+def count(name: str) -> str:
+    """Return the column that counts the rows of a list."""
+    return COUNT + name
+
+
+def machine_state(window: int) -> str:
+    """Return the column for the state of a window's machine: a config, or a prefix state."""
+    return f"state.{window}"
+
+
+def last_end(window: int) -> str:
+    """Return the column for the end of the last window that `keep disjoint` kept; -1: none."""
+    return f"last.{window}"
+
+
+def stream_columns(windows: int) -> dict[str, int]:
+    """Return the columns for so many windows, each with its value before the first event."""
+    columns = {POSITION: 0, ASSUMPTION: 0, count(TAIL): 0}
+    for window in range(windows):
+        columns |= {machine_state(window): 0, last_end(window): -1, count(held(window)): 0}
+    return columns
+
+
+# --- The lists
+
+TAIL = "tail"  # the last events of each stream, with the columns of the events
+
+
+def held(window: int) -> str:
+    """Return the list of the open starts of a window."""
+    return f"held.{window}"
+
+
+def list_names(windows: int) -> list[str]:
+    """Return the lists for so many windows."""
+    return [TAIL, *map(held, range(windows))]
+
+
+# --- The columns of open starts
+
+SLOT = "slot"  # of a config, or the state of the window automaton
+CLOCK = "clock"  # what `within` measures; 0 without `within`
+TIME = "time"  # the first order column, if there is one
+SPOILT = "spoilt"  # of a fold: whether arithmetic failed for an event of the pane
+HELD_NUMBERS = (POSITION, SLOT, CLOCK)
+
+
+def part(fold: int, name: str) -> str:
+    """Return the column for a part of a fold over the pane of an open start."""
+    return f"{fold}.{name}"
+
+
+def held_columns(time: pa.DataType | None, parts: dict[str, pa.DataType]) -> dict[str, pa.DataType]:
+    """Return the columns of open starts: the type of the first order column, and parts of folds."""
+    columns = dict.fromkeys(HELD_NUMBERS, pa.int64())
+    return columns | ({} if time is None else {TIME: time}) | parts
