@@ -59,9 +59,9 @@ def explain(spec: SpecLike) -> Explanation:
       automata      1 prefix state, 4 window states
       made smaller  guards 2 → 1
       runs as       registers: no window state ever holds two starts: a register for each
-      open          1: a start ends or dies at the latest when 1 more has begun
-      held          1: a start ends or dies at the latest when 1 more has begun
-      overlap       1: of the starts up to a position, 1 window can come at most
+      open          1: a start ends or fails before the next one begins
+      held          1: a start ends or fails before the next one begins
+      overlap       1: the starts up to a position have at most 1 window that ends there or later
     """
     spec = as_spec(spec)
     meaning = meaning_of(spec)
