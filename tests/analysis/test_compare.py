@@ -56,6 +56,7 @@ def test_different(a: str, b: str) -> None:
         for rows in (wex.find(spec, found.witness).to_pylist() for spec in (one, two))
     ]
     assert inside[0] != inside[1]
+    assert found.side == ("first" if inside[0] else "second")
 
 
 def test_includes() -> None:

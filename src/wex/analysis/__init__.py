@@ -1,4 +1,4 @@
-"""Static analysis: what a spec can do on every stream, before it has seen one.
+"""Static analysis of a spec: properties that hold on every stream, found without data.
 
-question → space (regions) → contexts → counts → verdicts and witnesses
+region query → region graph → contexts → counts of starts → verdicts and witnesses
 """

@@ -1,10 +1,11 @@
-"""What the analysis answers: a verdict, a bound, a reason, and a concrete stream on demand."""
+"""Answers of the analysis: a verdict, a bound, a reason, and a concrete stream on demand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from wex.analysis.witness import table_of
 from wex.errors import WexError
@@ -15,20 +16,49 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
-Verdict = Literal["bounded", "unbounded", "unknown"]
-Growth = Literal["linear", "quadratic"]
-WitnessBuilder = Callable[[int], "list[Event] | None"]  # a stream that reaches n, replayed, or none
+
+class Quantity(StrEnum):
+    """What is counted, as messages name it."""
+
+    OPEN = "open starts"
+    HELD = "held starts"
+    OVERLAP = "windows that share a position"
+
+    __repr__ = str.__repr__
+
+
+class Verdict(StrEnum):
+    """Whether a quantity has a bound that holds for every stream."""
+
+    BOUNDED = "bounded"
+    UNBOUNDED = "unbounded"
+    UNKNOWN = "unknown"
+
+    __repr__ = str.__repr__
+
+
+class Growth(StrEnum):
+    """How an unbounded quantity grows with the length of the stream."""
+
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
+
+    __repr__ = str.__repr__
+
+
+WitnessBuilder = Callable[[int], "list[Event] | None"]  # n → a replayed stream that reaches n
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How many of something there can be.
+    """How large a quantity can become on any stream.
 
-    `bound` is a maximum, attained if `exact`; `growth` says how it grows with the length of the
-    stream if it is unbounded; `reason` says why in one sentence; `seconds` is the time it took.
+    `bound` is an upper bound, attained if `exact`; `growth` is how an unbounded quantity grows with
+    the length of the stream; `reason` explains the verdict in one sentence; `seconds` is the time
+    that the answer took.
     """
 
-    what: str
+    what: Quantity
     verdict: Verdict
     bound: int | None
     exact: bool
@@ -36,25 +66,28 @@ class Answer:
     reason: str
     seconds: float = field(compare=False)
     meaning: Meaning = field(repr=False, compare=False)
-    way: WitnessBuilder | None = field(repr=False, compare=False)
+    builder: WitnessBuilder | None = field(repr=False, compare=False)
 
     def witness(self, n: int) -> pa.Table:
-        """Return a stream that conforms to every `assume` and reaches n, replayed before."""
+        """Return a stream that conforms to every `assume` and reaches n, verified by replaying it."""
         if n < 0:
             raise WexError("no-witness", f"there are never {n} {self.what}", "ask for 0 or more")
         if self.bound is not None and n > self.bound:
             message = f"there are never {n:,} {self.what}, but at most {self.bound:,}"
             raise WexError("no-witness", message, f"ask for {self.bound:,} or fewer")
-        events = [] if n == 0 else self.way(n) if self.way is not None else None
+        events = [] if n == 0 else self.builder(n) if self.builder is not None else None
         if events is None:
             message = f"no stream with {n:,} {self.what} was found"
             hint = "there may be none: the bound is not exact"
-            if self.exact or self.verdict == "unbounded":
-                hint = "it is so for exact numbers; floats and times that fit were not found"
+            if self.exact or self.verdict is Verdict.UNBOUNDED:
+                hint = "one exists for exact numbers, but no floats and times were found that fit"
             raise WexError("no-witness", message, hint)
         return table_of(self.meaning, events)
 
     def __str__(self) -> str:
-        if self.verdict == "bounded":
-            return f"{self.bound:,}" if self.exact else f"at most {self.bound:,}"
-        return f"unbounded ({self.growth})" if self.verdict == "unbounded" else "unknown"
+        match self.verdict:
+            case Verdict.BOUNDED:
+                return f"{self.bound:,}" if self.exact else f"at most {self.bound:,}"
+            case Verdict.UNBOUNDED:
+                return f"unbounded ({self.growth})"
+        return "unknown"

@@ -104,7 +104,7 @@ def _window(meaning: Meaning, at: int) -> WindowReport:
     began = time.monotonic()
     analysis = Analysis(meaning, at, Budget())
     return WindowReport(
-        analysis.subject.name,
+        analysis.window.name,
         analysis.open,
         analysis.held,
         analysis.overlap,

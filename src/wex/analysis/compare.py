@@ -1,16 +1,18 @@
-"""Equivalence, inclusion and emptiness of specs, with the shortest difference as a stream."""
+"""Equivalence, inclusion and emptiness of specs, with a shortest stream that shows a difference."""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
+from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.regions.graph import Budget
-from wex.analysis.window_tables import DEAD, analysed_window
+from wex.analysis.window_tables import analysed_window
 from wex.analysis.witness import concrete, replayed, table_of
 from wex.automata.explore import shortest
 from wex.compile.clauses import clauses_of
@@ -30,92 +32,95 @@ if TYPE_CHECKING:
     from wex.theory.evaluate import Event
 
 
-NOT_YET, GONE = -1, -2
+NOT_YET, GONE = -1, -2  # a tracked start that has not begun, or can have no window any more
 
 
 @dataclass(frozen=True)
 class TrackedStart:
-    """Window states in order, and the place of the followed start among them.
+    """The window states of starts, the earliest first, and the index of the tracked start.
 
     Where the order does not matter, the list has no other start.
     """
 
     order: tuple[int, ...] = ()
-    at: int = NOT_YET
+    index: int = NOT_YET
 
 
 class StartTracker:
-    """How a side changes with each event."""
+    """Follows one start of a window from event to event."""
 
     def __init__(self, starts: Starts) -> None:
         self.starts = starts
-        self.subject = starts.subject
-        self.clears = self.subject.in_order and self.subject.clauses.keep == "disjoint"
+        self.window = starts.window
+        self.clears = self.window.in_order and self.window.clauses.keep == "disjoint"
 
-    def after(self, side: TrackedStart, edge: Edge, *, begins: bool) -> TrackedStart:
-        """Return the side behind an event, at which the followed start begins or not."""
-        if self.clears and self._cleared(side, edge):
-            side = TrackedStart((), NOT_YET if side.at == NOT_YET else GONE)
-        moved = [self.starts.moved(state, edge) for state in side.order]
-        own = moved[side.at] if side.at >= 0 else DEAD
+    def after(self, start: TrackedStart, edge: Edge, *, begins: bool) -> TrackedStart:
+        """Return the tracked start after an event; with `begins` it begins with the event."""
+        if self.clears and self.starts.clears(start.order, edge):
+            start = TrackedStart((), NOT_YET if start.index == NOT_YET else GONE)
+        moved = [self.starts.moved(state, edge) for state in start.order]
+        own = moved[start.index] if start.index >= 0 else DEAD
         born = self.starts.born(edge)
-        # Who begins later matters only if windows clear, or until the followed start begins.
-        others = self.subject.in_order and (self.clears or side.at == NOT_YET)
+        # Later starts matter only if windows clear, or until the tracked start begins.
+        others = self.window.in_order and (self.clears or start.index == NOT_YET)
         if begins:
             own = born if born not in moved else DEAD
-        elif side.at >= 0 and own in moved[: side.at]:
+        elif start.index >= 0 and own in moved[: start.index]:
             own = DEAD
         if begins or others:
             moved.append(born)
         order = tuple(dict.fromkeys(state for state in moved if state != DEAD))
-        if not self.subject.in_order and not begins and side.at < 0:
+        if not self.window.in_order and not begins and start.index < 0:
             order = ()
-        started = begins or side.at != NOT_YET
-        at = order.index(own) if own != DEAD else GONE if started else NOT_YET
-        if at == GONE:
+        started = begins or start.index != NOT_YET
+        index = order.index(own) if own != DEAD else GONE if started else NOT_YET
+        if index == GONE:
             return TrackedStart((), GONE)
-        if at >= 0 and not self.clears:
-            order = order[: at + 1]
-        return replace(side, order=order, at=at)
+        if index >= 0 and not self.clears:
+            order = order[: index + 1]
+        return TrackedStart(order, index)
 
-    def _cleared(self, side: TrackedStart, edge: Edge) -> bool:
-        final = self.subject.final
-        if self.subject.until is None:
-            return any(final[state] for state in side.order)
-        return any(self.starts.ends(state, edge) for state in side.order)
-
-    def is_window(self, side: TrackedStart, edge: Edge | None) -> bool:
-        """Tell whether the followed start has a window that ends here, given the next event."""
-        if side.at < 0:
+    def is_window(self, start: TrackedStart, edge: Edge | None) -> bool:
+        """Tell whether the tracked start has a window that ends here, given the next event."""
+        if start.index < 0:
             return False
-        if self.subject.until is None:
-            ending = [self.subject.final[state] for state in side.order]
+        if self.window.until is None:
+            ending = [self.window.final[state] for state in start.order]
         elif edge is None:
-            ends = self.subject.clauses.or_end
-            ending = [ends and self.subject.final[state] for state in side.order]
+            ends = self.window.clauses.or_end
+            ending = [ends and self.window.final[state] for state in start.order]
         else:
-            ending = [self.starts.ends(state, edge) for state in side.order]
-        return ending[side.at] and not any(ending[: side.at])
+            ending = [self.starts.ends(state, edge) for state in start.order]
+        return ending[start.index] and not any(ending[: start.index])
 
 
-Node = tuple[int, TrackedStart, TrackedStart]
-Pair = tuple[int, int]
+Pair = tuple[int, TrackedStart, TrackedStart]  # a context, and the tracked start in each spec
 SECONDS = 5.0  # of work, twice: for the regions, and for the difference
-SHOWN: Node = (-1, TrackedStart(), TrackedStart())  # behind an event that has shown a difference
+SHOWN: Pair = (-1, TrackedStart(), TrackedStart())  # after an event that has shown a difference
+
+
+class Side(StrEnum):
+    """One of the two specs that are compared."""
+
+    FIRST = "first"
+    SECOND = "second"
+
+    __repr__ = str.__repr__
 
 
 @dataclass(frozen=True)
 class SpecComparison:
-    """Whether something holds of all streams: True, False, or None if that is not known.
+    """Whether a property holds for all streams: True, False, or None if that is not known.
 
-    `witness` is a stream for which it does not, and `window` the window there: its name, start
-    and end.
+    `witness` is a stream for which it does not hold; `window` is the window there that makes the
+    difference (its name, start and end), and `side` the spec that has it.
     """
 
     holds: bool | None
     reason: str
     witness: pa.Table | None = None
     window: tuple[str, int, int] | None = None
+    side: Side | None = None
 
     def __bool__(self) -> bool:
         message = "a comparison can be True, False or unknown"
@@ -123,7 +128,7 @@ class SpecComparison:
 
 
 def equivalent(a: SpecLike, b: SpecLike) -> SpecComparison:
-    """Tell whether two specs have the same windows on every stream.
+    """Check whether two specs have the same windows on every stream.
 
     >>> import wex
     >>> one = wex.parse("stream s (x real) window w match [x > 0] [x > 0]*")
@@ -135,7 +140,7 @@ def equivalent(a: SpecLike, b: SpecLike) -> SpecComparison:
 
 
 def includes(a: SpecLike, b: SpecLike) -> SpecComparison:
-    """Tell whether every window of b is a window of a.
+    """Check whether every window of b is a window of a.
 
     >>> import wex
     >>> wide = wex.parse("stream s (x real) window w match [x > 0]+")
@@ -148,19 +153,20 @@ def includes(a: SpecLike, b: SpecLike) -> SpecComparison:
 
 
 def is_empty(spec: SpecLike) -> SpecComparison:
-    """Tell whether a spec has no windows at all, on any stream.
+    """Check whether a spec has no window on any stream.
 
     >>> import wex
     >>> wex.is_empty(wex.parse("stream s (x real) window w match [x > 1 and x < 0]")).holds
     True
     """
     spec = as_spec(spec)
-    nothing = replace(spec, windows=())
-    found = _compared(nothing, spec, lambda one, two: one != two, "have no windows")
-    if found.window is not None:
-        name, start, end = found.window
-        return replace(found, reason=f"this stream has the window `{name}` from {start} to {end}")
-    return replace(found, reason="no stream has a window") if found.holds else found
+    without = replace(spec, windows=())
+    comparison = _compared(without, spec, lambda one, two: one != two, "have no windows")
+    if comparison.window is not None:
+        name, start, end = comparison.window
+        reason = f"this stream has the window `{name}` from {start} to {end}"
+        return replace(comparison, reason=reason)
+    return replace(comparison, reason="no stream has a window") if comparison.holds else comparison
 
 
 def _compared(
@@ -174,15 +180,15 @@ def _compared(
         reason = "with `nulls skip`, specs that read different fields skip different events"
         return SpecComparison(None, reason)
     names = dict.fromkeys(
-        window.name.text for each in (first, second) for window in each.expanded.windows
+        window.name.text for meaning in (first, second) for window in meaning.expanded.windows
     )
     unknown: SpecComparison | None = None
     for name in names:
-        found = _Pair(first, second, name, judge).compared(what)
-        if found.holds is False:
-            return found
-        if found.holds is None:
-            unknown = found
+        comparison = _WindowPair(first, second, name, judge).compared(what)
+        if comparison.holds is False:
+            return comparison
+        if comparison.holds is None:
+            unknown = comparison
     return SpecComparison(True, f"on every stream they {what}") if unknown is None else unknown
 
 
@@ -190,8 +196,8 @@ def _same_streams(first: Meaning, second: Meaning) -> None:
     one, two = first.spec.stream, second.spec.stream
     same = (
         first.fields == second.fields
-        and [each.text for each in one.partition_by] == [each.text for each in two.partition_by]
-        and [each.text for each in one.order_by] == [each.text for each in two.order_by]
+        and [name.text for name in one.partition_by] == [name.text for name in two.partition_by]
+        and [name.text for name in one.order_by] == [name.text for name in two.order_by]
     )
     if not same:
         message = "the two specs are about different streams"
@@ -199,12 +205,12 @@ def _same_streams(first: Meaning, second: Meaning) -> None:
         raise WexError("streams-differ", message, hint)
 
 
-def _place(meaning: Meaning, name: str) -> int | None:
+def _index(meaning: Meaning, name: str) -> int | None:
     names = [window.name.text for window in meaning.expanded.windows]
     return names.index(name) if name in names else None
 
 
-class _Pair:
+class _WindowPair:
     """The windows of one name in both specs; one of them may lack it."""
 
     def __init__(
@@ -213,107 +219,106 @@ class _Pair:
         self.meanings = (first, second)
         self.name = name
         self.judge = judge
-        self.places = (_place(first, name), _place(second, name))
+        self.indices = (_index(first, name), _index(second, name))
 
     def compared(self, what: str) -> SpecComparison:
         try:
             return self._compared(what)
         except TooManyError:
-            return SpecComparison(None, f"`{self.name}` has more combinations than were looked at")
+            return SpecComparison(
+                None, f"`{self.name}` has too many combinations of starts to explore"
+            )
 
     def _compared(self, what: str) -> SpecComparison:
-        subjects = self._subjects(plain=False)
-        faithful = all(each.faithful for each in subjects)
+        windows = self._analysed(plain=False)
+        faithful = all(window.faithful for window in windows)
         if not faithful:
-            subjects = self._subjects(plain=True)
-        contexts = contexts_of(self.meanings, subjects, Budget(seconds=SECONDS))
-        numbers = iter(range(len(subjects)))
-        followers = [
-            None if place is None else self._follower(contexts, subjects, next(numbers))
-            for place in self.places
+            windows = self._analysed(plain=True)
+        contexts = contexts_of(self.meanings, windows, Budget(seconds=SECONDS))
+        present = ((window, which) for which, window in enumerate(windows))
+        trackers = [
+            None if index is None else StartTracker(Starts(contexts, *next(present)))
+            for index in self.indices
         ]
-        path = self._difference(contexts, followers)
+        path = self._difference(contexts, trackers)
         if path is None:
-            if faithful or (self._same_rest and self._monotone(contexts, followers)):
+            if faithful or (self._same_rest and self._monotone(contexts, trackers)):
                 return SpecComparison(True, f"on every stream they {what}")
-            reason = f"what `within` and `having` of `{self.name}` drop is not compared"
+            reason = (
+                f"the windows that `within` and `having` of `{self.name}` drop are not compared"
+            )
             return SpecComparison(None, reason)
-        found = concrete(contexts, path)
-        shown = None if found is None else self._replayed(found[0])
-        if found is None or shown is None:
+        streams = concrete(contexts, path)
+        difference = None if streams is None else self._replayed(streams[0])
+        if streams is None or difference is None:
             may = "differ" if len(self._windows) == 2 else "have windows"
             reason = f"`{self.name}` may {may}, but no stream was found that shows it"
             return SpecComparison(None, reason)
-        b, e, inside = shown
-        whose = "only the first has" if inside else "only the second has"
-        reason = f"{whose} the window `{self.name}` from {b} to {e} of this stream"
-        return SpecComparison(
-            False, reason, table_of(self.meanings[0], found[0]), (self.name, b, e)
+        start, end, side = difference
+        reason = (
+            f"only the {side} has the window `{self.name}` from {start} to {end} of this stream"
         )
+        stream = table_of(self.meanings[0], streams[0])
+        return SpecComparison(False, reason, stream, (self.name, start, end), side)
 
-    def _subjects(self, *, plain: bool) -> list[AnalysedWindow]:
+    def _analysed(self, *, plain: bool) -> list[AnalysedWindow]:
         return [
-            analysed_window(meaning, place, plain=plain)
-            for meaning, place in zip(self.meanings, self.places, strict=True)
-            if place is not None
+            analysed_window(meaning, index, plain=plain)
+            for meaning, index in zip(self.meanings, self.indices, strict=True)
+            if index is not None
         ]
 
     @property
     def _windows(self) -> list[tree.Window]:
         return [
-            meaning.expanded.windows[place]
-            for meaning, place in zip(self.meanings, self.places, strict=True)
-            if place is not None
+            meaning.expanded.windows[index]
+            for meaning, index in zip(self.meanings, self.indices, strict=True)
+            if index is not None
         ]
 
-    def _monotone(self, contexts: Contexts, followers: Sequence[StartTracker | None]) -> bool:
-        """Tell whether no difference before the same clauses means none behind them.
+    def _monotone(self, contexts: Contexts, trackers: Sequence[StartTracker | None]) -> bool:
+        """Tell whether specs without a difference before the same clauses have none after them.
 
         The same windows stay the same. More windows stay more only where all are kept.
         """
         if all(window.keep is None or window.keep.text == "all" for window in self._windows):
             return True
-        stricter = _Pair(*self.meanings, self.name, operator.ne)
-        return stricter._difference(contexts, followers) is None
+        stricter = _WindowPair(*self.meanings, self.name, operator.ne)
+        return stricter._difference(contexts, trackers) is None
 
     @property
     def _same_rest(self) -> bool:
         """Tell whether all clauses are the same: then the same windows stay the same."""
         if len(self._windows) == 1:
-            return True  # none before the clauses is none behind them
+            return True  # clauses only remove windows
         rest = []
-        for each in self._windows:
-            clauses = clauses_of(each)
+        for window in self._windows:
+            clauses = clauses_of(window)
             limits = clauses.within_events, clauses.within_time, clauses.keep
-            rest.append((*limits, str(each.having), str(each.measures) if each.having else ""))
+            having = (str(window.having), str(window.measures)) if window.having else ()
+            rest.append((*limits, having))
         return rest[0] == rest[1]
 
-    @staticmethod
-    def _follower(
-        contexts: Contexts, subjects: Sequence[AnalysedWindow], which: int
-    ) -> StartTracker:
-        return StartTracker(Starts(contexts, subjects[which], which))
-
     def _difference(
-        self, contexts: Contexts, followers: Sequence[StartTracker | None]
+        self, contexts: Contexts, trackers: Sequence[StartTracker | None]
     ) -> list[Edge] | None:
-        """Return a shortest path to a window that makes a difference, with what follows it."""
-        one, two = followers
+        """Return a shortest path to a window that makes a difference, with the events after it."""
+        one, two = trackers
 
-        def differs(node: Node, edge: Edge | None) -> bool:
+        def differs(node: Pair, edge: Edge | None) -> bool:
             _, left, right = node
             first = one is not None and one.is_window(left, edge)
             second = two is not None and two.is_window(right, edge)
             return self.judge(first, second)
 
-        def successors(node: Node) -> Iterator[tuple[Edge, Node]]:
+        def successors(node: Pair) -> Iterator[tuple[Edge, Pair]]:
             context, left, right = node
             for edge in contexts.edges[context]:
                 if differs(node, edge):
                     yield edge, SHOWN
-            if left.at == right.at == GONE:
+            if left.index == right.index == GONE:
                 return
-            started = NOT_YET not in (left.at, right.at)
+            started = NOT_YET not in (left.index, right.index)
             for edge in contexts.edges[context]:
                 for begins in (False,) if started else (False, True):
                     yield (
@@ -325,36 +330,37 @@ class _Pair:
                         ),
                     )
 
-        def is_goal(node: Node) -> bool:
+        def is_goal(node: Pair) -> bool:
             return node == SHOWN or differs(node, None)
 
         contexts.budget.renew()
-        found = shortest(
+        path = shortest(
             [(None, (0, TrackedStart(), TrackedStart()))],
             successors,
             is_goal,
             contexts.budget.check,
         )
-        return None if found is None else found[1]
+        return None if path is None else path[1]
 
-    def _replayed(self, events: list[Event]) -> tuple[int, int, bool] | None:
-        """Return a window in which the specs differ on a stream, and whether it is the first's."""
-        found: list[set[Pair]] = []
-        for meaning, place in zip(self.meanings, self.places, strict=True):
-            windows = [] if place is None else replayed(meaning, place, events)
+    def _replayed(self, events: list[Event]) -> tuple[int, int, Side] | None:
+        """Return the first window in which the specs differ on a stream, and which spec has it."""
+        by_side: list[set[tuple[int, int]]] = []
+        for meaning, index in zip(self.meanings, self.indices, strict=True):
+            windows = [] if index is None else replayed(meaning, index, events)
             if windows is None:
                 return None
-            found.append(set(windows))
-        for b, e in sorted(found[0] | found[1], key=lambda pair: (pair[1], pair[0])):
-            inside = (b, e) in found[0]
-            if self.judge(inside, (b, e) in found[1]):
-                return b, e, inside
+            by_side.append(set(windows))
+        first, second = by_side
+        for start, end in sorted(first | second, key=lambda window: (window[1], window[0])):
+            inside = (start, end) in first
+            if self.judge(inside, (start, end) in second):
+                return start, end, Side.FIRST if inside else Side.SECOND
         return None
 
 
 def _after(
-    follower: StartTracker | None, side: TrackedStart, edge: Edge, begins: bool
+    tracker: StartTracker | None, start: TrackedStart, edge: Edge, begins: bool
 ) -> TrackedStart:
-    if follower is None:
-        return TrackedStart((), GONE if begins or side.at == GONE else NOT_YET)
-    return follower.after(side, edge, begins=begins)
+    if tracker is None:
+        return TrackedStart((), GONE if begins or start.index == GONE else NOT_YET)
+    return tracker.after(start, edge, begins=begins)

@@ -1,4 +1,4 @@
-"""Paths and streams in words: the predicates that a window tells events apart by, and values."""
+"""Paths and streams in words: the predicates of a window, and the values of its fields."""
 
 from __future__ import annotations
 
@@ -22,51 +22,54 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.terms import Guard
 
-MOST = 4  # events that are named one by one
+ANY = tree.Bool(True)
+MOST_EVENTS = 4  # of a path, in a sentence
 MOST_VALUES = 12  # of a field, in a sentence
 
 
 def named_guards(meaning: Meaning, compiled: CompiledWindow) -> dict[Guard, tree.Expr]:
-    """Return the guards of a window as they are written."""
+    """Return the guards of a window, each with the predicate as it is written."""
     return as_written(guards_of(deciding_parts(compiled.window), meaning.fields))
 
 
-def class_in_words(meaning: Meaning, subject: AnalysedWindow, cls: int) -> str:
-    """Return what a window asks of the events of a class, as a regular expression."""
+def class_predicate(meaning: Meaning, window: AnalysedWindow, cls: int) -> tree.Expr:
+    """Return the predicate that the events of a class satisfy."""
     if cls == SILENT:
-        return "any"
-    compiled = subject.compiled
+        return ANY
+    compiled = window.compiled
     written = named_guards(meaning, compiled)
     named = [written[guard] for guard in compiled.letters.guards]
-    predicate = predicate_of(compiled.letters, named, subject.masks[cls])
-    return "any" if predicate == tree.Bool(True) else f"[{predicate}]"
+    return predicate_of(compiled.letters, named, window.masks[cls])
 
 
-def events_in_words(meaning: Meaning, subject: AnalysedWindow, path: Sequence[Edge]) -> str:
-    """Return what a window reads along a path, as a regular expression."""
-    shown = [class_in_words(meaning, subject, edge.classes[0]) for edge in path[:MOST]]
-    return " ".join(shown) + (" …" if len(path) > MOST else "")
+def repetition_in_words(meaning: Meaning, window: AnalysedWindow, cycle: Sequence[Edge]) -> str:
+    """Return the events of a cycle in words: `every event with x > 0`."""
+    shown = [class_predicate(meaning, window, edge.classes[0]) for edge in cycle[:MOST_EVENTS]]
+    if len(cycle) == 1:
+        return "every event" if shown[0] == ANY else f"every event with {shown[0]}"
+    regex = " ".join("any" if predicate == ANY else f"[{predicate}]" for predicate in shown)
+    return f"every repetition of {regex}{' …' if len(cycle) > MOST_EVENTS else ''}"
 
 
-def fields_read(meaning: Meaning, at: int) -> list[str]:
-    """Return the fields that decide about a window."""
-    window = meaning.expanded.windows[at]
+def fields_read(meaning: Meaning, index: int) -> list[str]:
+    """Return the fields that the predicates of a window read."""
+    window = meaning.expanded.windows[index]
     read = {
         field.name
         for part in deciding_parts(window)
-        for each in predicates(part)
-        for field in fields(guard_of(each, meaning.fields))
+        for predicate in predicates(part)
+        for field in fields(guard_of(predicate, meaning.fields))
     }
     return [name for name in meaning.fields if name in read]
 
 
-def stream_in_words(meaning: Meaning, at: int, stream: pa.Table) -> str:
-    """Return a small stream in a line: the values of the fields that a window reads."""
-    names = fields_read(meaning, at) or stream.column_names
+def stream_in_words(meaning: Meaning, index: int, stream: pa.Table) -> str:
+    """Return the values of a stream in the fields that a window reads, in one line."""
+    names = fields_read(meaning, index) or stream.column_names
     more = ", …" if stream.num_rows > MOST_VALUES else ""
     shown = []
     for name in names:
         values = stream.column(name).slice(0, MOST_VALUES).to_pylist()
-        texts = [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
+        texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
         shown.append(f"{name} = {', '.join(texts)}{more}")
     return "; ".join(shown)

@@ -1,4 +1,4 @@
-"""What else the analysis notices: predicates, windows, starts and assumptions that do nothing."""
+"""Findings beside the verdicts: predicates, windows, starts and assumptions without effect."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.describe import named_guards
 from wex.analysis.graphs import TooManyError
+from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.query import assumptions_of
-from wex.analysis.window_tables import DEAD
 from wex.automata.explore import explore, shortest
 from wex.compile.assumptions import assumption_automaton
 from wex.compile.stream_order import sorting
@@ -30,46 +30,46 @@ if TYPE_CHECKING:
 
 
 def of_assumptions(meaning: Meaning) -> Iterator[str]:
-    """Yield what is odd about the assumptions of a spec."""
-    promise = assumptions_of(meaning)
-    if promise is None:
+    """Yield the assumptions of a spec that no stream meets, or that exclude no stream."""
+    assumption = assumptions_of(meaning)
+    if assumption is None:
         return
-    for at, assume in enumerate(meaning.expanded.assumes):
-        alone = assumption_automaton(meaning, unchecked=True, only=at)
+    for index, assume in enumerate(meaning.expanded.assumes):
+        alone = assumption_automaton(meaning, unchecked=True, only=index)
         assert alone is not None
         if not alone.live[0]:
             yield f"no stream meets `assume {assume.regex}`"
         elif _excludes_nothing(alone):
-            yield f"`assume {assume.regex}` excludes nothing"
-    if not promise.live[0] and len(meaning.expanded.assumes) > 1:
+            yield f"`assume {assume.regex}` excludes no stream"
+    if not assumption.live[0] and len(meaning.expanded.assumes) > 1:
         yield "no stream meets all assumptions together"
 
 
-def _excludes_nothing(promise: AssumptionAutomaton) -> bool:
+def _excludes_nothing(assumption: AssumptionAutomaton) -> bool:
     return all(
-        promise.live[after]
-        for state, row in enumerate(promise.table)
-        if promise.live[state]
+        assumption.live[after]
+        for state, row in enumerate(assumption.table)
+        if assumption.live[state]
         for after in row
     )
 
 
 def of_window(analysis: Analysis) -> Iterator[str]:
-    """Yield what is odd about a window, as far as the budget goes."""
+    """Yield the findings about a window, as far as the budget allows."""
     analysis.budget.renew()
     with suppress(TooManyError):
         yield from _of_window(analysis)
 
 
 def _of_window(analysis: Analysis) -> Iterator[str]:
-    meaning, subject = analysis.meaning, analysis.subject
-    name = subject.name
-    for guard, predicate in named_guards(meaning, subject.compiled).items():
+    meaning, window = analysis.meaning, analysis.window
+    name = window.name
+    for guard, predicate in named_guards(meaning, window.compiled).items():
         if isinstance(guard, Always):
             continue
         analysis.budget.check()
         order = sorting(meaning, {field.name for field in terms.fields(guard)}).guard
-        if not satisfiable(terms.And((guard, order)), max(1, subject.lookback)):
+        if not satisfiable(terms.And((guard, order)), max(1, window.lookback)):
             yield f"`{predicate}` can never hold"
     if analysis.open.bound == 0:
         yield f"the window `{name}` can never occur{_why_never(analysis)}"
@@ -86,73 +86,75 @@ def _of_window(analysis: Analysis) -> Iterator[str]:
         )
     }
     # Where regions are not exact, an edge may be one that no stream takes.
-    if hopeless and analysis.contexts.space.exact:
-        yield f"some starts of `{name}` can never end in a window, and are held all the same"
+    if hopeless and analysis.contexts.regions.exact:
+        yield f"some starts of `{name}` are held although they can never end in a window"
     yield from _unreached(analysis, planned)
 
 
 def _unreached(analysis: Analysis, planned: Starts) -> Iterator[str]:
-    subject = planned.subject
+    window = planned.window
     read = {edge.classes[0] for row in analysis.contexts.edges for edge in row}
-    if missing := len(subject.masks) - len(read - {-1}):
-        yield f"{missing} of {len(subject.masks)} kinds of events of `{subject.name}` never come"
+    if missing := len(window.masks) - len(read - {-1}):
+        yield f"{missing} of {len(window.masks)} kinds of events of `{window.name}` never occur"
     reached = {state for _, state in planned.graph}
-    possible = set(explore(subject.first_states, subject.successors.__getitem__)[0])
+    possible = set(explore(window.first_states, window.successors.__getitem__)[0])
     if missing := len(possible - reached):
-        yield f"{missing} of {len(possible)} window states of `{subject.name}` are never reached"
+        yield f"{missing} of {len(possible)} window states of `{window.name}` are never reached"
 
 
 def _why_never(analysis: Analysis) -> str:
-    """Return which events of the shortest window contradict one another, as far as that is why."""
-    subject = analysis.subject
-    entries = sorted(set(subject.starts) - {DEAD})
+    """Return why a window never occurs: which events of the shortest one contradict each other."""
+    window = analysis.window
+    entries = sorted(set(window.starts) - {DEAD})
     if not entries:
-        return ": it has no start, or its expression accepts nothing"
-    word = _shortest_word(subject, entries)
+        return ": it has no start, or its expression matches nothing"
+    word = _shortest_word(window, entries)
     if word is None:
-        return ": its expression accepts nothing"
-    written = named_guards(analysis.meaning, subject.compiled)
-    steps = [_literals(subject, cls) for cls in word]
-    question = analysis.contexts.question
+        return ": its expression matches nothing"
+    written = named_guards(analysis.meaning, window.compiled)
+    steps = [_literals(window, cls) for cls in word]
+    query = analysis.contexts.query
     core = contradiction(
-        [[_signed(each) for each in step] for step in steps],
-        question.order,
-        question.fields,
-        question.depth,
+        [[_signed(literal) for literal in literals] for literals in steps],
+        query.order,
+        query.fields,
+        query.depth,
     )
     if not core:
-        return ": no stream that conforms has one"
-    shown = [f"event {at + 1}, `{_signed_text(steps[at][part], written)}`" for at, part in core]
+        return ": no stream that conforms to the assumptions has one"
+    shown = [
+        f"event {event + 1}, `{_signed_text(steps[event][part], written)}`" for event, part in core
+    ]
     if len(shown) == 1:
         return f": {shown[0]}, contradicts itself"
     return f": in the shortest one {shown[0]}, contradicts {' and '.join(shown[1:])}"
 
 
-def _shortest_word(subject: AnalysedWindow, entries: list[int]) -> list[int] | None:
-    """Return the classes of a shortest window, as far as the automaton can tell."""
-    begins = [
+def _shortest_word(window: AnalysedWindow, entries: list[int]) -> list[int] | None:
+    """Return the classes of a shortest word that the window automaton accepts."""
+    first = [
         (cls, after)
         for entry in entries
-        for cls, after in enumerate(subject.window[entry])
+        for cls, after in enumerate(window.moves[entry])
         if after != DEAD
     ]
-    found = shortest(
-        begins,
+    word = shortest(
+        first,
         lambda state: (
-            (cls, after) for cls, after in enumerate(subject.window[state]) if after != DEAD
+            (cls, after) for cls, after in enumerate(window.moves[state]) if after != DEAD
         ),
-        lambda state: subject.final[state],
+        lambda state: window.final[state],
     )
-    return None if found is None else found[1]
+    return None if word is None else word[1]
 
 
-def _literals(subject: AnalysedWindow, cls: int) -> list[tuple[Guard, bool]]:
-    """Return what holds of the events of a class: guards one by one if one row of them says it."""
-    letters = subject.compiled.letters
-    cubes = cover(letters, subject.masks[cls])
+def _literals(window: AnalysedWindow, cls: int) -> list[tuple[Guard, bool]]:
+    """Return the guards that events of a class satisfy or not; a single guard if there are choices."""
+    letters = window.compiled.letters
+    cubes = cover(letters, window.masks[cls])
     if len(cubes) == 1:
-        return [(letters.guards[at], holds) for at, holds in cubes[0]]
-    return [(subject.classes[cls], True)]
+        return [(letters.guards[index], holds) for index, holds in cubes[0]]
+    return [(window.classes[cls], True)]
 
 
 def _signed(literal: tuple[Guard, bool]) -> Guard:

@@ -11,7 +11,7 @@ Node = TypeVar("Node", bound="Hashable")
 
 
 def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
-    """Return the strongly connected components, each before those that lead to it (Tarjan).
+    """Return the strongly connected components, each before the ones that lead to it (Tarjan).
 
     >>> components({1: [2], 2: [1, 3], 3: []})
     [[3], [2, 1]]
@@ -20,7 +20,7 @@ def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
     low: dict[Node, int] = {}
     on_stack: set[Node] = set()
     stack: list[Node] = []
-    found: list[list[Node]] = []
+    result: list[list[Node]] = []
     for root in graph:
         if root in index:
             continue
@@ -51,29 +51,29 @@ def components(graph: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
                         component.append(member)
                         if member == node:
                             break
-                    found.append(component)
-    return found
+                    result.append(component)
+    return result
 
 
 def cyclic(graph: Mapping[Node, Sequence[Node]]) -> dict[Node, int]:
-    """Return the nodes that lie on a cycle, with the number of their component."""
-    found: dict[Node, int] = {}
+    """Return the nodes that lie on a cycle, each with the number of its component."""
+    component_of: dict[Node, int] = {}
     for number, component in enumerate(components(graph)):
         if len(component) > 1 or component[0] in graph[component[0]]:
-            found.update(dict.fromkeys(component, number))
-    return found
+            component_of.update(dict.fromkeys(component, number))
+    return component_of
 
 
 class TooManyError(Exception):
-    """More was found than can be looked at."""
+    """An exploration has exceeded its budget."""
 
 
 def longest(
     graph: Mapping[Node, Sequence[tuple[int, Node]]], stop: Mapping[Node, int]
 ) -> dict[Node, int] | None:
-    """Return the greatest weight of a path from each node, with what stopping there adds.
+    """Return the greatest weight of a path from each node, with the weight of stopping at its end.
 
-    None if a cycle has weight: then there is no greatest one.
+    None if a cycle has a positive weight: then there is no greatest one.
     """
     plain = {node: [after for _, after in row] for node, row in graph.items()}
     value: dict[Node, int] = {}

@@ -1,21 +1,22 @@
-"""How many windows can share one position."""
+"""The answer about overlap: how many windows can share one position."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from wex.analysis.counting.multiset import Pile, most_shared, repeated, vectors_of
+from wex.analysis.answers import Growth, Quantity, Verdict
+from wex.analysis.counting.multiset import GrowingCycle, most_shared, vectors_of
 from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.graphs import TooManyError
-from wex.analysis.window_tables import shared_at_most, steady
+from wex.analysis.lifetimes import shared_at_most, steady_runs
 from wex.analysis.witness import concrete, replayed
 from wex.automata.explore import backwards
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
-    from wex.analysis.answers import Answer, Growth, WitnessBuilder
+    from wex.analysis.answers import Answer, WitnessBuilder
     from wex.analysis.counting.single import Place
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.verdicts import Analysis
@@ -23,239 +24,237 @@ if TYPE_CHECKING:
 
 
 MOST_EVENTS = 2_000  # of a stream that shows an overlap
+TOO_MANY_WINDOWS = "there are too many combinations of windows to explore"
+LINEAR_REASON = "an unbounded number of starts can end at the same event"
+QUADRATIC_REASON = "an unbounded number of starts can have an unbounded number of windows each"
 
 
 class Overlap:
-    """The answer about windows of an analysis, which knows about starts already."""
+    """The answer about windows, from an analysis that has counted starts already."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self.meaning, self.at = analysis.meaning, analysis.at
-        self.subject, self.contexts, self.starts = (
-            analysis.subject,
+        self.window, self.contexts, self.starts = (
+            analysis.window,
             analysis.contexts,
             analysis.starts,
         )
 
-    def answer(self, what: str) -> Answer:
+    def answer(self) -> Answer:
         """Return how many windows can share one position."""
-        clauses = self.subject.clauses
-        by_life = self._by_long_life(what)
+        clauses = self.window.clauses
+        by_life = self._by_long_life()
         if by_life is not None:
             return by_life
         if not self.starts.alive:
-            return self.analysis.bounded(what, 0, "no stream has such a window", exact=True)
+            return self._bounded(0, "no stream has such a window", exact=True)
         if clauses.keep == "disjoint" and not clauses.having:
-            reason = "`keep disjoint` reports windows that share nothing"
-            return self.analysis.bounded(
-                what, 1, reason, exact=self.analysis.exact, way=self._one_window
-            )
+            reason = "`keep disjoint` reports windows that do not overlap"
+            return self._bounded(1, reason, exact=self.analysis.exact, builder=self._one_window)
         longest = clauses.keep == "longest" and not clauses.having
-        circles = self.starts.endless() & self.starts.alive
-        if circles or (not longest and self.analysis.open.verdict != "bounded"):
-            return self._overlapping(what, circles, longest=longest)
-        return self._shared(what, longest=longest)
+        endless = self.starts.endless() & self.starts.alive
+        if endless or (not longest and self.analysis.open.verdict is not Verdict.BOUNDED):
+            return self._unlimited(endless, longest=longest)
+        return self._by_counting(longest=longest)
 
-    def _by_long_life(self, what: str) -> Answer | None:
-        """Return the answer by arithmetic on the automaton, where lives are long and it is exact."""
-        subject = self.subject
-        life = subject.longest_life
-        if life is None or not subject.long_lived or subject.until is not None:
+    def _bounded(
+        self, bound: int, reason: str, *, exact: bool = False, builder: WitnessBuilder | None = None
+    ) -> Answer:
+        return self.analysis.bounded(Quantity.OVERLAP, bound, reason, exact=exact, builder=builder)
+
+    def _by_long_life(self) -> Answer | None:
+        """Return the exact answer by arithmetic on the automaton, where starts live long."""
+        window = self.window
+        life = window.longest_life
+        if life is None or not window.long_lived or window.until is not None:
             return None
-        if subject.in_order or not self.analysis.exact:
+        if window.in_order or not self.analysis.exact:
             return None
-        bound = shared_at_most(subject.successors, subject.first_states, subject.final)
-        whole = 2 * life  # events, after which the position in the middle has all it can have
-        run = next(
-            (run for run in steady(self.starts) if run.shared(subject.final, whole) == bound), None
-        )
+        bound = shared_at_most(window.successors, window.first_states, window.final)
+        whole = 2 * life  # events, after which the position in the middle has all its windows
+        runs = steady_runs(self.starts)
+        run = next((run for run in runs if run.shared(window.final, whole) == bound), None)
         if bound is None or run is None:
             return None
 
-        def way(n: int) -> list[Event] | None:
-            events = bisect_left(range(whole), n, key=lambda at: run.shared(subject.final, at))
+        def build(n: int) -> list[Event] | None:
+            events = bisect_left(
+                range(whole), n, key=lambda length: run.shared(window.final, length)
+            )
             if events > MOST_EVENTS:
                 raise TooManyError
             return self._along(self.contexts, run.path(events))(n)
 
-        reason = f"of the starts up to a position, {bound:,} {_windows(bound)} can come at most"
-        return self.analysis.bounded(what, bound, reason, exact=True, way=way)
+        return self._bounded(bound, _at_most(bound), exact=True, builder=build)
 
     def _one_window(self, n: int) -> list[Event] | None:
-        place, path = self._first_place(self.starts, self.starts.alive)
-        found = concrete(self.contexts, [*path, *self.starts.completion(place)])
-        return self._replayed_shared(found[0], n) if found else None
+        place, path = self.starts.path_to(self.starts.alive)
+        return self._along(self.contexts, [*path, *self.starts.completion(place)])(n)
 
-    @staticmethod
-    def _first_place(starts: Starts, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        found = starts.way_to(goals)
-        assert found is not None
-        return found
-
-    def _shared(self, what: str, *, longest: bool) -> Answer:
-        """Return the answer where only finitely many windows end from a position on."""
+    def _by_counting(self, *, longest: bool) -> Answer:
+        """Return the answer where finitely many windows can end from any position on."""
         weigh = _any if longest else sum
-        if self.analysis.gave_up and self.subject.longest_life is not None:
-            raise TooManyError  # as many combinations again
+        if self.analysis.gave_up and self.window.longest_life is not None:
+            raise TooManyError  # there are as many combinations as there were of starts
         try:
             vectors = vectors_of(
                 self.starts, self.starts.alive, self.analysis.budget, clipped=longest
             )
-            found = most_shared(self.starts, vectors, self.analysis.budget, weigh)
+            shared = most_shared(self.starts, vectors, self.analysis.budget, weigh)
         except TooManyError:
-            if self.subject.longest_life is not None:
+            if self.window.longest_life is not None:
                 raise
-            return self._overlap_of_open(
-                what, "there are more combinations of windows than were looked at"
-            )
-        assert found is not None
-        bound, path = found
-        reason = f"of the starts up to a position, {bound} {_windows(bound)} can come at most"
-        return self.analysis.bounded(
-            what, bound, reason, exact=self.analysis.exact, way=self._along(self.contexts, path)
-        )
+            return self._from_open_starts(TOO_MANY_WINDOWS)
+        assert shared is not None
+        bound, path = shared
+        builder = self._along(self.contexts, path)
+        return self._bounded(bound, _at_most(bound), exact=self.analysis.exact, builder=builder)
 
     def _along(self, contexts: Contexts, path: Sequence[Edge]) -> WitnessBuilder:
-        def way(n: int) -> list[Event] | None:
-            found = concrete(contexts, path)
-            return self._replayed_shared(found[0], n) if found else None
+        def build(n: int) -> list[Event] | None:
+            streams = concrete(contexts, path)
+            return self._with_shared(streams[0], n) if streams else None
 
-        return way
+        return build
 
-    def _replayed_shared(self, events: list[Event], n: int) -> list[Event] | None:
-        windows = replayed(self.meaning, self.at, events) or []
-        most = max((sum(b <= p <= e for b, e in windows) for p in range(len(events))), default=0)
-        return events if most >= n else None
+    def _with_shared(self, events: list[Event], n: int) -> list[Event] | None:
+        """Return the events if at least n of their windows share a position."""
+        windows = replayed(self.analysis.meaning, self.analysis.index, events) or []
+        shared = [sum(b <= position <= e for b, e in windows) for position in range(len(events))]
+        return events if max(shared, default=0) >= n else None
 
-    def _overlapping(self, what: str, circles: Set[Place], *, longest: bool) -> Answer:
-        """Return the answer where starts pile up, or one start has endlessly many windows."""
-        starts, timed = self.starts, self.subject.clauses.within_time is not None
+    def _unlimited(self, endless: Set[Place], *, longest: bool) -> Answer:
+        """Return the answer where starts accumulate, or one start has any number of windows."""
+        clauses = self.window.clauses
+        starts, timed = self.starts, clauses.within_time is not None
         if timed:
-            starts = Starts(self.analysis.timed_contexts, self.subject)
-            circles = starts.endless(same_moment=True) & starts.alive
-        faithful = self.subject.faithful or (timed and not self.subject.clauses.having)
-        if (
-            not starts.contexts.space.exact
-            or not faithful
-            or (self.subject.clauses.within_events is not None and not self.subject.counted)
-        ):
-            return self._overlap_of_open(what)
-        near = backwards(starts.graph.items(), circles) & starts.alive
-        pump = None if longest else next(starts.pumps(near, same_moment=timed), None)
-        if pump is not None:
-            reason = "starts pile up, and each of them has endlessly many windows"
-            return self._checked(
-                what, "quadratic", reason, self._pumped(starts, pump, circles, timed)
-            )
-        pump = None if longest else next(starts.pumps(starts.alive, same_moment=timed), None)
-        if pump is not None:
-            reason = "starts pile up, and they can all end together"
-            return self._checked(what, "linear", reason, self._pumped(starts, pump, set(), timed))
-        if (
-            timed
-            and self.subject.clauses.keep == "shortest"
-            and self.analysis.open.bound is not None
-        ):
-            return self._overlap_of_open(what)
-        if (
-            timed
-            and (most := self.analysis.most_in_time()) is not None
-            and self.analysis.open.bound is not None
-        ):
-            reason = "the least time between events bounds starts and ends in `within`"
-            return self.analysis.bounded(what, self.analysis.open.bound * most, reason, exact=False)
-        if circles:
-            reason = "one start can have endlessly many windows"
-            return self._checked(what, "linear", reason, self._circling(starts, circles, timed))
-        return self.analysis.unknown(what, self.analysis.why_inexact())
+            starts = Starts(self.analysis.timed_contexts, self.window)
+            endless = starts.endless(same_moment=True) & starts.alive
+        faithful = self.window.faithful or (timed and not clauses.having)
+        uncounted = clauses.within_events is not None and not self.window.counted
+        if not starts.contexts.regions.exact or not faithful or uncounted:
+            return self._from_open_starts()
+        growing = self._growing(starts, endless, longest=longest)
+        if growing is not None:
+            return growing
+        most_open = self.analysis.open.bound
+        if timed and clauses.keep == "shortest" and most_open is not None:
+            return self._from_open_starts()
+        if timed and (most := self.analysis.most_in_time()) is not None and most_open is not None:
+            reason = "the least gap between events bounds the starts and ends that `within` allows"
+            return self._bounded(most_open * most, reason)
+        if endless:
+            reason = "one start can have an unbounded number of windows"
+            return self._unbounded(Growth.LINEAR, reason, self._repeating(starts, endless))
+        return self._unknown()
 
-    def _checked(self, what: str, growth: Growth, reason: str, way: WitnessBuilder) -> Answer:
-        """Return "unbounded", after a look at a small stream where time decides, too."""
-        if self.subject.clauses.within_time is not None and way(2) is None:
-            return self.analysis.unknown(what, self.analysis.why_inexact())
-        return self.analysis.unbounded(what, growth, reason, way)
+    def _growing(self, starts: Starts, endless: Set[Place], *, longest: bool) -> Answer | None:
+        """Return "unbounded" if a cycle accumulates starts that are all reported."""
+        if longest:
+            return None
+        timed = self.window.clauses.within_time is not None
+        near = backwards(starts.graph.items(), endless) & starts.alive
+        pump = next(starts.pumps(near, same_moment=timed), None)
+        if pump is not None:
+            builder = self._pumping(starts, pump, endless)
+            return self._unbounded(Growth.QUADRATIC, QUADRATIC_REASON, builder)
+        pump = next(starts.pumps(starts.alive, same_moment=timed), None)
+        if pump is not None:
+            return self._unbounded(Growth.LINEAR, LINEAR_REASON, self._pumping(starts, pump, set()))
+        return None
 
-    def _overlap_of_open(self, what: str, why: str | None = None) -> Answer:
-        """Return the answer if all that is known is how many starts can be open."""
-        clauses, bound = self.subject.clauses, self.analysis.open.bound
+    def _unbounded(self, growth: Growth, reason: str, builder: WitnessBuilder) -> Answer:
+        """Return "unbounded", after trying a small stream where time decides, too."""
+        if self.window.clauses.within_time is not None and builder(2) is None:
+            return self._unknown()
+        return self.analysis.unbounded(Quantity.OVERLAP, growth, reason, builder)
+
+    def _unknown(self, reason: str | None = None) -> Answer:
+        return self.analysis.unknown(Quantity.OVERLAP, reason or self.analysis.why_inexact())
+
+    def _from_open_starts(self, why: str | None = None) -> Answer:
+        """Return the answer if only the number of open starts is known."""
+        clauses, bound = self.window.clauses, self.analysis.open.bound
         if clauses.keep == "shortest" and not clauses.having and bound is not None:
-            reason = "with `keep shortest` a start that is open has one window"
-            return self.analysis.bounded(what, bound, reason, exact=False)
+            return self._bounded(bound, "with `keep shortest` each open start has one window")
         if clauses.within_events is not None and bound is not None:
-            reason = "`within` bounds the starts that are open and the ends of each"
-            return self.analysis.bounded(what, bound * clauses.within_events, reason, exact=False)
-        if self.analysis.open.verdict == "unbounded" and self.analysis.certificate is not None:
-            found, stem, cycle, rest = self.analysis.certificate
-            growth: Growth = "linear"
-            reason = "starts pile up, and they can all end together"
-            if self._grows_fast(found):
-                growth, reason = "quadratic", "starts pile up, and each has endlessly many windows"
+            reason = "`within` bounds the open starts and the ends of each"
+            return self._bounded(bound * clauses.within_events, reason)
+        unbounded = self.analysis.open.verdict is Verdict.UNBOUNDED
+        if unbounded and self.analysis.certificate is not None:
+            cycle, before, repeated, behind = self.analysis.certificate
+            growth, reason = Growth.LINEAR, LINEAR_REASON
+            if self._is_quadratic(cycle):
+                growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
             return self.analysis.unbounded(
-                what,
+                Quantity.OVERLAP,
                 growth,
                 reason,
-                lambda n: self._replayed_shared([*stem, *cycle * n, *rest], n),
+                lambda n: self._with_shared([*before, *repeated * n, *behind], n),
             )
-        return self.analysis.unknown(what, why or self.analysis.why_inexact())
+        return self._unknown(why)
 
-    def _grows_fast(self, found: Pile) -> bool:
-        """Tell whether each of the starts that pile up has endlessly many windows."""
-        if any(self._ends_on(found.cycle, state) for state in found.states):
+    def _is_quadratic(self, cycle: GrowingCycle) -> bool:
+        """Tell whether each start that a cycle adds has an unbounded number of windows."""
+        if any(self._ends_on(cycle.edges, state) for state in cycle.states):
             return True
-        end = found.cycle[-1].to
-        circles = self.starts.endless() & self.starts.alive
-        for state in found.states:
-            if (end, state) not in backwards(self.starts.graph.items(), circles):
+        context = cycle.edges[-1].to
+        endless = self.starts.endless() & self.starts.alive
+        near = backwards(self.starts.graph.items(), endless)
+        for state in cycle.states:
+            if (context, state) not in near:
                 continue
-            goal, onwards = self.starts.between((end, state), circles)
+            goal, onwards = self.starts.between((context, state), endless)
             loop = self.starts.loop(goal)
-            path = [*repeated(found, 3), *onwards, *loop * 3, *self.starts.completion(goal)]
+            path = [*cycle.path(3), *onwards, *loop * 3, *self.starts.completion(goal)]
             if self._along(self.contexts, path)(9) is not None:
                 return True
         return False
 
     def _ends_on(self, cycle: Sequence[Edge], state: int) -> bool:
-        """Tell whether a start has a window each time a cycle is gone."""
-        subject = self.subject
+        """Tell whether a start has a window each time a cycle is traversed."""
+        window = self.window
         for edge in cycle:
             if self.starts.ends(state, edge):
                 return True
             state = self.starts.moved(state, edge)
-            if subject.until is None and subject.final[state]:
+            if window.until is None and window.final[state]:
                 return True
         return False
 
-    def _pumped(
-        self, starts: Starts, pump: Pump, circles: Set[Place], timed: bool
-    ) -> WitnessBuilder:
+    def _pumping(self, starts: Starts, pump: Pump, endless: Set[Place]) -> WitnessBuilder:
+        """Return the builder of streams that repeat a pump, and then a loop on which windows end."""
         stem = starts.contexts.path_to(pump.context)
         place = (pump.context, pump.state)
-        if circles:
-            goal, onwards = starts.between(place, circles)
-            loop = starts.loop(goal, same_moment=timed)
-            onwards_end = starts.completion(goal)
-        else:
-            onwards, loop, onwards_end = starts.completion(place), [], []
+        onwards: list[Edge] = []
+        loop: list[Edge] = []
+        if endless:
+            place, onwards = starts.between(place, endless)
+            loop = starts.loop(place, same_moment=self.window.clauses.within_time is not None)
+        end = starts.completion(place)
 
-        def way(n: int) -> list[Event] | None:
-            rounds = n if not circles else next(r for r in range(1, n + 1) if r * r >= n)
-            path = [*stem, *pump.cycle * rounds, *onwards, *loop * rounds, *onwards_end]
+        def build(n: int) -> list[Event] | None:
+            rounds = n if not endless else next(r for r in range(1, n + 1) if r * r >= n)
+            path = [*stem, *pump.cycle * rounds, *onwards, *loop * rounds, *end]
             return self._along(starts.contexts, path)(n)
 
-        return way
+        return build
 
-    def _circling(self, starts: Starts, circles: Set[Place], timed: bool) -> WitnessBuilder:
-        place, path = self._first_place(starts, circles)
-        loop, end = starts.loop(place, same_moment=timed), starts.completion(place)
+    def _repeating(self, starts: Starts, endless: Set[Place]) -> WitnessBuilder:
+        """Return the builder of streams that repeat a loop on which windows of one start end."""
+        place, path = starts.path_to(endless)
+        loop = starts.loop(place, same_moment=self.window.clauses.within_time is not None)
+        end = starts.completion(place)
 
-        def way(n: int) -> list[Event] | None:
+        def build(n: int) -> list[Event] | None:
             return self._along(starts.contexts, [*path, *loop * n, *end])(n)
 
-        return way
+        return build
 
 
-def _windows(count: int) -> str:
-    return "window" if count == 1 else "windows"
+def _at_most(bound: int) -> str:
+    windows = "window that ends" if bound == 1 else "windows that end"
+    return f"the starts up to a position have at most {bound:,} {windows} there or later"
 
 
 def _any(counts: list[int]) -> int:

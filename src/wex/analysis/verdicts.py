@@ -1,33 +1,36 @@
 """The three answers about a window: open starts, held starts, windows that share a position.
 
-Each is found on the automata first. What the clauses or an inexact space leave open is then
-settled as far as it can be: by a bound that is sound, by a certificate, or not at all.
+Each answer is first computed on the automata. Where clauses or inexact regions leave it undecided,
+the analysis falls back to a sound bound, then to a certificate, then to "unknown".
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from wex.analysis.answers import Answer, Growth, WitnessBuilder
-from wex.analysis.counting.multiset import Pile, pile, repeated, step, vectors_of
-from wex.analysis.counting.ordered import Lists
+from wex.analysis.answers import Answer, Growth, Quantity, Verdict
+from wex.analysis.counting.multiset import GrowingCycle, growing_cycle, step, vectors_of
+from wex.analysis.counting.ordered import StartLists
 from wex.analysis.counting.single import Pump, Starts
-from wex.analysis.describe import events_in_words
+from wex.analysis.describe import repetition_in_words
 from wex.analysis.graphs import TooManyError
-from wex.analysis.overlap import Overlap
+from wex.analysis.lifetimes import SteadyRun, steady_runs
+from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.regions.contexts import contexts_of
-from wex.analysis.window_tables import Steady, analysed_window, steady
+from wex.analysis.window_tables import analysed_window
 from wex.analysis.witness import complete, concrete, held_starts, replayed
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
+    from wex.analysis.answers import WitnessBuilder
     from wex.analysis.counting.single import Place
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.graph import Budget
@@ -35,462 +38,482 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
-TRIED = 5  # cycles for which a certificate is looked for
-Shown = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
+MOST_CERTIFIED = 5  # cycles for which a certificate is tried
+TOO_MANY_STARTS = "there are too many combinations of starts to explore"
+# Starts, a path and n → the events of a stream along the path, if it has n starts at its end.
+PathReplay = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
 
 
 @dataclass(frozen=True)
 class Counting:
-    """What is counted: which starts, in which places, and how a stream is shown to reach n."""
+    """Which starts are counted, in which places, and how a path becomes a stream that shows n."""
 
-    what: str
+    what: Quantity
     starts: Starts
     places: Callable[[Starts], Set[Place]]
-    faithful: bool  # the tables say all that the clauses do
-    clears: bool
-    shown: Shown
+    faithful: bool  # the tables express all clauses
+    clears: bool  # a window that ends removes the starts before it
+    replay: PathReplay
 
 
 class Analysis:
     """The analysis of one window of a spec."""
 
-    def __init__(self, meaning: Meaning, at: int, budget: Budget) -> None:
+    def __init__(self, meaning: Meaning, index: int, budget: Budget) -> None:
         self.meaning = meaning
-        self.at = at
+        self.index = index
         self.budget = budget
         self.began = time.monotonic()
-        self.subject = analysed_window(meaning, at)
+        self.window = analysed_window(meaning, index)
         self._contexts: Contexts | None = None
         with suppress(TooManyError):
-            self._contexts = contexts_of([meaning], [self.subject], budget)
-        self.gave_up = False  # there were more combinations of starts than were looked at
-        # A cycle that was shown to repeat with the same events: events before it, of it, behind it.
-        self.certificate: tuple[Pile, list[Event], list[Event], list[Event]] | None = None
+            self._contexts = contexts_of([meaning], [self.window], budget)
+        self.gave_up = False  # there were too many combinations of starts
+        # A cycle that can be repeated with the same events: the events before, on and behind it.
+        self.certificate: tuple[GrowingCycle, list[Event], list[Event], list[Event]] | None = None
 
     @property
     def contexts(self) -> Contexts:
-        """Return the contexts of the window; TooManyError if there are too many."""
+        """Return the contexts of the window; raise TooManyError if there are too many."""
         if self._contexts is None:
             raise TooManyError
         return self._contexts
 
     @property
     def regions(self) -> tuple[int, str]:
-        """Return how many regions were told apart, and in which way."""
-        space = None if self._contexts is None else self._contexts.space
-        return (0, "none") if space is None else (len(space.edges), space.way)
+        """Return the number of regions, and the method that found them."""
+        regions = None if self._contexts is None else self._contexts.regions
+        return (0, "none") if regions is None else (len(regions.edges), regions.method)
 
     @cached_property
     def starts(self) -> Starts:
-        """Return how starts move through the contexts."""
-        return Starts(self.contexts, self.subject)
+        """Return the starts of the window, in the contexts where they can be."""
+        return Starts(self.contexts, self.window)
 
     @cached_property
     def held_window(self) -> AnalysedWindow:
         """Return the window as a plan runs it, which never looks ahead."""
-        if self.subject.clauses.within_events is None and not self.subject.compiled.window.having:
-            return self.subject  # nothing to look ahead for
-        return analysed_window(self.meaning, self.at, planned=True)
+        if self.window.clauses.within_events is None and not self.window.compiled.window.having:
+            return self.window  # no clause needs to look ahead
+        return analysed_window(self.meaning, self.index, planned=True)
 
     @cached_property
     def held_starts(self) -> Starts:
-        """Return how the starts that a plan holds move through the contexts."""
-        if self.held_window is self.subject:
+        """Return the starts that a plan holds."""
+        if self.held_window is self.window:
             return self.starts
         return Starts(self.contexts, self.held_window)
 
     @cached_property
     def timed_contexts(self) -> Contexts:
-        """Return the contexts that also tell whether time has passed."""
-        return contexts_of([self.meaning], [self.subject], self.budget, moments=True)
+        """Return contexts whose edges also tell whether two events have the same time."""
+        return contexts_of([self.meaning], [self.window], self.budget, moments=True)
 
     @property
     def exact(self) -> bool:
-        """Tell whether what the automata say is exactly so of the windows."""
-        return self.contexts.space.exact and self.subject.faithful
+        """Tell whether counting on the automata gives exact numbers of windows."""
+        return self.contexts.regions.exact and self.window.faithful
 
     # --- Answers
 
     def bounded(
-        self, what: str, bound: int, reason: str, *, exact: bool, way: WitnessBuilder | None = None
+        self,
+        what: Quantity,
+        bound: int,
+        reason: str,
+        *,
+        exact: bool,
+        builder: WitnessBuilder | None = None,
     ) -> Answer:
-        """Return that there are no more than a bound."""
-        return self._answer(what, "bounded", bound, reason, exact=exact, way=way)
+        """Return the answer that a quantity has an upper bound."""
+        return self._answer(what, Verdict.BOUNDED, bound, reason, exact=exact, builder=builder)
 
-    def unbounded(self, what: str, growth: Growth, reason: str, way: WitnessBuilder) -> Answer:
-        """Return that there is no bound."""
-        return self._answer(what, "unbounded", None, reason, growth=growth, way=way)
+    def unbounded(
+        self, what: Quantity, growth: Growth, reason: str, builder: WitnessBuilder
+    ) -> Answer:
+        """Return the answer that a quantity has no bound."""
+        return self._answer(what, Verdict.UNBOUNDED, None, reason, growth=growth, builder=builder)
 
-    def unknown(self, what: str, reason: str, way: WitnessBuilder | None = None) -> Answer:
-        """Return that it is not known."""
-        return self._answer(what, "unknown", None, reason, way=way)
+    def unknown(self, what: Quantity, reason: str, builder: WitnessBuilder | None = None) -> Answer:
+        """Return the answer that it is not known whether a quantity has a bound."""
+        return self._answer(what, Verdict.UNKNOWN, None, reason, builder=builder)
 
     def _answer(
         self,
-        what: str,
-        verdict: str,
+        what: Quantity,
+        verdict: Verdict,
         bound: int | None,
         reason: str,
         *,
         exact: bool = False,
         growth: Growth | None = None,
-        way: WitnessBuilder | None = None,
+        builder: WitnessBuilder | None = None,
     ) -> Answer:
-        def renewed(n: int) -> list[Event] | None:
-            assert way is not None
+        def with_new_budget(n: int) -> list[Event] | None:
+            assert builder is not None
             self.budget.renew()
             try:
-                return way(n)
+                return builder(n)
             except TooManyError:
                 return None
 
         seconds = time.monotonic() - self.began
-        shown = None if way is None else renewed
-        return Answer(what, verdict, bound, exact, growth, reason, seconds, self.meaning, shown)  # type: ignore[arg-type]
+        build = None if builder is None else with_new_budget
+        return Answer(what, verdict, bound, exact, growth, reason, seconds, self.meaning, build)
 
     def why_inexact(self) -> str:
-        """Return what keeps the automata from saying all."""
-        clauses = self.subject.clauses
-        if not self.contexts.space.exact:
-            return "the predicates relate events in more ways than could be told apart"
-        if clauses.having:
-            return "`having` may drop any of the windows"
-        return "how many events `within` lets in depends on the time between them"
+        """Return the reason why counting on the automata is not exact."""
+        if not self.contexts.regions.exact:
+            return "the predicates relate events in more ways than the analysis can distinguish"
+        if self.window.clauses.having:
+            return "`having` may drop any window"
+        return "the number of events in the time of `within` depends on the gaps between them"
 
     # --- Open starts
 
     @cached_property
     def open(self) -> Answer:
         """Return how many starts can be open at one position: no more than are held."""
-        found = self._answered("open starts", self._open, self.subject)
+        answer = self._within_budget(Quantity.OPEN, self._open, self.window)
         most = self.held.bound
-        if found.exact or most is None or (found.bound is not None and found.bound <= most):
-            return found
-        return self.bounded(found.what, most, self.held.reason, exact=False, way=found.way)
+        if answer.exact or most is None or (answer.bound is not None and answer.bound <= most):
+            return answer
+        reason = self.held.reason
+        return self.bounded(Quantity.OPEN, most, reason, exact=False, builder=answer.builder)
 
-    def _answered(
-        self, what: str, find: Callable[[str], Answer], subject: AnalysedWindow
+    def _within_budget(
+        self, what: Quantity, count: Callable[[], Answer], window: AnalysedWindow
     ) -> Answer:
-        """Return an answer, or what is sure of the automaton alone if it takes too much."""
+        """Return the answer by counting, or by the automaton alone if that exceeds the budget."""
         self.budget.renew()
         try:
-            return find(what)
+            return count()
         except TooManyError:
-            return self._by_life(what, subject)
+            return self._by_life(what, window)
 
-    def _by_life(self, what: str, subject: AnalysedWindow) -> Answer:
-        """Return how many starts there can be by the clauses and the longest life of one."""
-        clauses = subject.clauses
+    def _by_life(self, what: Quantity, window: AnalysedWindow) -> Answer:
+        """Return a bound on starts from the clauses and the longest life of a start."""
+        clauses = window.clauses
         if clauses.within_events is not None:
             return self._limited(what, clauses.within_events + clauses.until)
-        life = subject.longest_life
+        life = window.longest_life
         if life is not None:
-            return self.bounded(what, life, _life(life), exact=False)
+            return self.bounded(what, life, _by_age(life), exact=False)
         if clauses.single:
             reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
-            return self.bounded(what, len(subject.window), reason, exact=False)
-        return self.unknown(what, "there are more combinations of starts than were looked at")
+            return self.bounded(what, len(window.moves), reason, exact=False)
+        return self.unknown(what, TOO_MANY_STARTS)
 
-    def _open(self, what: str) -> Answer:
-        if not self.subject.in_order and self.exact:
-            by_life = self._by_long_life(what, self.starts, self._open_at_once, self._shown_open)
+    def _open(self) -> Answer:
+        what = Quantity.OPEN
+        if not self.window.in_order and self.exact:
+            by_life = self._by_long_life(what, self.starts, self._open_at_once, self._replay_open)
             if by_life is not None:
                 return by_life
         if not self.starts.alive:
             return self.bounded(what, 0, "no stream has such a window", exact=True)
-        if self.subject.in_order:
-            return self._in_order(what)
+        if self.window.in_order:
+            return self._in_order()
         counting = Counting(
             what,
             self.starts,
             lambda starts: starts.alive,
-            self.subject.faithful,
+            self.window.faithful,
             clears=False,
-            shown=self._shown_open,
+            replay=self._replay_open,
         )
         return self._counted(counting)
 
-    def _in_order(self, what: str) -> Answer:
-        """Return the answer for `keep longest` and `disjoint`: at most one start for each state."""
-        clauses = self.subject.clauses
-        contexts = {context for context, _ in self.starts.alive}
-        widest = max(sum(at == each for at, _ in self.starts.alive) for each in contexts)
+    def _in_order(self) -> Answer:
+        """Return the answer for `keep longest` and `disjoint`: at most one open start per state."""
+        what, clauses = Quantity.OPEN, self.window.clauses
+        widest = max(Counter(context for context, _ in self.starts.alive).values())
         if clauses.within_time is not None:
             # The earlier start in a state wins until it is too old: a microsecond apart or more.
             bound = (clauses.within_time + 1) * widest
-            reason = "of the starts in one state only the earliest of each microsecond can win"
+            reason = (
+                "of the starts in one state and microsecond only the earliest can have a window"
+            )
             return self.bounded(what, bound, reason, exact=False)
-        if clauses.within_events is not None and not self.subject.counted:
+        if clauses.within_events is not None and not self.window.counted:
             return self._limited(what, clauses.within_events)
-        reason = f"with `keep {clauses.keep}` the earlier of two starts in one state wins"
+        reason = f"with `keep {clauses.keep}` the earlier of two starts in the same state wins"
         try:
-            lists = Lists(self.starts, self.budget)
+            lists = StartLists(self.starts, self.budget)
         except TooManyError:
             bound = min(widest, clauses.within_events or widest)
             return self.bounded(what, bound, reason, exact=False)
 
-        def way(n: int) -> list[Event] | None:
-            path = lists.way_to(n)
-            return self._replayed_open(self.contexts, path, lists.ways_on(path), n)
+        def build(n: int) -> list[Event] | None:
+            path = lists.path_to_count(n)
+            return self._with_open(self.contexts, path, lists.completions(path), n)
 
-        return self.bounded(what, lists.most, reason, exact=self.exact, way=way)
+        return self.bounded(what, lists.most, reason, exact=self.exact, builder=build)
 
-    def _limited(self, what: str, events: int) -> Answer:
-        reason = "`within` lets no more starts stay open than it has events"
-        return self.bounded(what, events, reason, exact=False)
+    def _limited(self, what: Quantity, events: int) -> Answer:
+        return self.bounded(what, events, _by_age(events), exact=False)
 
-    def _shown_open(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
-        """Return a stream along a path if so many starts are open at its end."""
+    def _replay_open(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
+        """Return a stream along a path if at least n starts are open at its end."""
         node: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
         for edge in path:
             node = (edge.to, step(starts, starts.alive, node, edge, spawn=True))
-        ways = [starts.completion((node[0], state)) for state, _ in node[1]]
-        return self._replayed_open(starts.contexts, path, ways, n)
+        completions = [starts.completion((node[0], state)) for state, _ in node[1]]
+        return self._with_open(starts.contexts, path, completions, n)
 
-    def _replayed_open(
-        self, contexts: Contexts, path: Sequence[Edge], ways: Sequence[Sequence[Edge]], n: int
+    def _with_open(
+        self,
+        contexts: Contexts,
+        path: Sequence[Edge],
+        completions: Sequence[Sequence[Edge]],
+        n: int,
     ) -> list[Event] | None:
-        found = concrete(contexts, path, ways)
-        if found is None:
+        streams = concrete(contexts, path, completions)
+        if streams is None:
             return None
-        main, tails = found
-        return main if len(self._opened(main, tails)) >= n else None
+        main, tails = streams
+        return main if len(self._open_starts(main, tails)) >= n else None
 
-    def _opened(self, main: list[Event], tails: Sequence[list[Event]]) -> set[int]:
-        """Return the starts of which some continuation makes a window."""
+    def _open_starts(self, main: list[Event], tails: Sequence[list[Event]]) -> set[int]:
+        """Return the starts at the end of a stream that have a window in some continuation."""
         last = len(main) - 1
-        opened: set[int] = set()
+        open_starts: set[int] = set()
         for tail in tails:
-            windows = replayed(self.meaning, self.at, [*main, *tail])
-            opened |= {b for b, e in windows or [] if b <= last <= e}
-        return opened
+            windows = replayed(self.meaning, self.index, [*main, *tail])
+            open_starts |= {start for start, end in windows or [] if start <= last <= end}
+        return open_starts
 
     # --- Held starts
 
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        return self._answered("held starts", self._held, self.held_window)
+        return self._within_budget(Quantity.HELD, self._held, self.held_window)
 
-    def _held(self, what: str) -> Answer:
-        starts, subject = self.held_starts, self.held_window
-        clauses = subject.clauses
+    def _held(self) -> Answer:
+        what, starts, window = Quantity.HELD, self.held_starts, self.held_window
+        clauses = window.clauses
         late = clauses.having and clauses.keep in ("shortest", "disjoint")
-        counted = clauses.within_events is None or subject.counted
+        counted = clauses.within_events is None or window.counted
         faithful = counted and clauses.within_time is None and not late
         clears = clauses.keep == "disjoint" and not clauses.having
-        if not (clauses.single or clears) and faithful and self.contexts.space.exact:
+        if not (clauses.single or clears) and faithful and self.contexts.regions.exact:
             by_life = self._by_long_life(
-                what, starts, lambda run: len(run.states), self._shown_held
+                what, starts, lambda run: len(run.states), self._replay_held
             )
             if by_life is not None:
                 return by_life
         if not starts.held:
             return self.bounded(what, 0, "no start ever begins", exact=True)
         if clauses.single:
-            return self._one_for_each_state(what, starts)
+            return self._one_per_state(starts)
         counting = Counting(
             what,
             starts,
-            lambda each: each.held,
+            lambda starts: starts.held,
             faithful=faithful,
             clears=clears,
-            shown=self._shown_held,
+            replay=self._replay_held,
         )
         return self._counted(counting)
 
-    def _one_for_each_state(self, what: str, starts: Starts) -> Answer:
+    def _one_per_state(self, starts: Starts) -> Answer:
         """Return the answer for a plan that holds only the earliest start of each window state."""
-        reason = f"with `keep {starts.subject.clauses.keep}` a plan holds one start for each state"
+        reason = f"with `keep {starts.window.clauses.keep}` a plan holds one start for each state"
         try:
-            lists = Lists(starts, self.budget, held=True)
+            lists = StartLists(starts, self.budget, held=True)
         except TooManyError:
-            widest = len({state for _, state in starts.held})
-            return self.bounded(what, widest, reason, exact=False)
+            states = len({state for _, state in starts.held})
+            return self.bounded(Quantity.HELD, states, reason, exact=False)
         return self.bounded(
-            what,
+            Quantity.HELD,
             lists.most,
             reason,
-            exact=self.contexts.space.exact,
-            way=lambda n: self._shown_held(starts, lists.way_to(n), n),
+            exact=self.contexts.regions.exact,
+            builder=lambda n: self._replay_held(starts, lists.path_to_count(n), n),
         )
 
-    def _shown_held(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
-        found = concrete(starts.contexts, path)
-        return self._replayed_held(found[0], n) if found else None
+    def _replay_held(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
+        """Return a stream along a path if a plan holds at least n starts on it."""
+        streams = concrete(starts.contexts, path)
+        return self._with_held(streams[0], n) if streams else None
 
-    def _replayed_held(self, events: list[Event], n: int) -> list[Event] | None:
-        conforms = replayed(self.meaning, self.at, events) is not None
-        return events if conforms and len(held_starts(self.meaning, self.at, events)) >= n else None
+    def _with_held(self, events: list[Event], n: int) -> list[Event] | None:
+        if replayed(self.meaning, self.index, events) is None:
+            return None  # it does not conform
+        return events if len(held_starts(self.meaning, self.index, events)) >= n else None
 
     # --- Counting starts, open or held
 
     def _counted(self, counting: Counting) -> Answer:
         starts, what = counting.starts, counting.what
         places = counting.places(starts)
-        exact = self.contexts.space.exact and counting.faithful
-        clauses = starts.subject.clauses
-        limit = clauses.within_events if not starts.subject.counted else None
+        exact = self.contexts.regions.exact and counting.faithful
+        clauses = starts.window.clauses
+        limit = clauses.within_events if not starts.window.counted else None
         if limit is not None:
             limit += clauses.until  # the event behind the longest window decides about it
-        life = starts.subject.longest_life
+        life = starts.window.longest_life
         try:
             if counting.clears:
-                found = pile(starts, places, self.budget)
-                piles = [found] if found else []
+                growing = growing_cycle(starts, places, self.budget)
+                cycles = [growing] if growing else []
             else:
-                pumps = starts.pumps(places) if life is None else ()
-                piles = [self._pile_of(starts.contexts, pump) for pump in islice(pumps, TRIED)]
+                pumps = islice(starts.pumps(places) if life is None else (), MOST_CERTIFIED)
+                cycles = [_cycle_of(starts.contexts, pump) for pump in pumps]
             vectors = (
-                None if piles else vectors_of(starts, places, self.budget, clears=counting.clears)
+                None if cycles else vectors_of(starts, places, self.budget, clears=counting.clears)
             )
         except TooManyError:
             self.gave_up = True
-            return self._by_life(what, starts.subject)
+            return self._by_life(what, starts.window)
         if vectors is not None:
             bound = vectors.most if limit is None else min(limit, vectors.most)
             return self.bounded(
                 what,
                 bound,
-                _life(bound),
+                _by_count(bound),
                 exact=exact,
-                way=lambda n: counting.shown(starts, vectors.path_to_count(n), n),
+                builder=lambda n: counting.replay(starts, vectors.path_to_count(n), n),
             )
         if limit is not None:
             return self._limited(what, limit)
-        words = events_in_words(self.meaning, self.subject, piles[0].cycle)
         if clauses.within_time is not None:
             return self._in_time(counting)
         if exact:
-            return self._piling(counting, starts, piles[0], words)
-        if not self.contexts.space.exact and counting.faithful:
-            for each in piles:
-                certified = self._certified(counting, each)
+            return self._growing(counting, starts, cycles[0])
+        if not self.contexts.regions.exact and counting.faithful:
+            for cycle in cycles:
+                certified = self._certified(counting, cycle)
                 if certified is not None:
                     return certified
-        reason = f"{words} would pile up starts, but {self.why_inexact()}"
         return self.unknown(
-            what, reason, lambda n: counting.shown(starts, repeated(piles[0], n), n)
+            what,
+            f"{self._repetition(cycles[0])} would add one, but {self.why_inexact()}",
+            lambda n: counting.replay(starts, cycles[0].path(n), n),
         )
 
     def _by_long_life(
-        self, what: str, starts: Starts, at_once: Callable[[Steady], int], shown: Shown
+        self,
+        what: Quantity,
+        starts: Starts,
+        at_once: Callable[[SteadyRun], int],
+        replay: PathReplay,
     ) -> Answer | None:
-        """Return that there can be as many starts as one lives for, if one event shows it.
+        """Return the longest life of a start as the exact bound, if repeating one event attains it.
 
-        Arithmetic on the automaton: no combination of starts is looked at. None where lives are
-        short, or no single event, again and again, leaves so many.
+        Arithmetic on the automaton, without exploring combinations of starts. None if lives are
+        short, or if no single event leaves that many starts when it is repeated.
         """
-        life = starts.subject.longest_life
-        if life is None or not starts.subject.long_lived:
+        life = starts.window.longest_life
+        if life is None or not starts.window.long_lived:
             return None
-        run = next((run for run in steady(starts) if at_once(run) == life), None)
+        run = next((run for run in steady_runs(starts) if at_once(run) == life), None)
         if run is None:
             return None
         return self.bounded(
-            what, life, _life(life), exact=True, way=lambda n: shown(starts, run.path(n), n)
+            what, life, _by_age(life), exact=True, builder=lambda n: replay(starts, run.path(n), n)
         )
 
-    def _open_at_once(self, run: Steady) -> int:
-        """Return how many of the starts of one event, again and again, can still have a window."""
+    def _open_at_once(self, run: SteadyRun) -> int:
+        """Return how many of the starts of a repeated event are open at once."""
         for age in reversed(range(len(run.states))):
             if self.starts.ends_here((run.edge.to, run.states[age])):
                 return age + 1
         return 0
 
-    def _pile_of(self, contexts: Contexts, pump: Pump) -> Pile:
-        return Pile(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))
+    def _repetition(self, cycle: GrowingCycle) -> str:
+        return repetition_in_words(self.meaning, self.window, cycle.edges)
 
-    def _piling(self, counting: Counting, starts: Starts, found: Pile, words: str) -> Answer:
-        verb = "stays open" if counting.what == "open starts" else "is held"
-        reason = f"{words} can come again and again, and each time one more start {verb}"
+    def _growing(self, counting: Counting, starts: Starts, cycle: GrowingCycle) -> Answer:
         return self.unbounded(
             counting.what,
-            "linear",
-            reason,
-            lambda n: counting.shown(starts, repeated(found, n), n),
+            Growth.LINEAR,
+            f"{self._repetition(cycle)} adds one",
+            lambda n: counting.replay(starts, cycle.path(n), n),
         )
 
     def _in_time(self, counting: Counting) -> Answer:
-        """Return the answer where starts pile up but for `within DURATION`.
+        """Return the answer where only `within DURATION` may keep starts from accumulating.
 
-        They do so in no time at all, or the least time between events bounds them.
+        It does not if they accumulate at one moment; it does if there is a least time between events.
         """
-        starts = Starts(self.timed_contexts, counting.starts.subject)
+        starts = Starts(self.timed_contexts, counting.starts.window)
         pump = next(starts.pumps(counting.places(starts), same_moment=True), None)
-        if pump is not None and self.timed_contexts.space.exact:
-            found = self._pile_of(starts.contexts, pump)
-            # The cycle takes no time: what holds of a few rounds holds of any number.
-            if counting.shown(starts, repeated(found, 2), 2) is not None:
-                words = events_in_words(self.meaning, self.subject, pump.cycle)
-                return self._piling(counting, starts, found, words)
+        if pump is not None and self.timed_contexts.regions.exact:
+            cycle = _cycle_of(starts.contexts, pump)
+            # The cycle takes no time: if it works twice, it works any number of times.
+            if counting.replay(starts, cycle.path(2), 2) is not None:
+                return self._growing(counting, starts, cycle)
         most = self.most_in_time()
         if most is not None:
-            most += counting.starts.subject.clauses.until
-            reason = f"no more than {most:,} events come in the time of `within`"
+            most += counting.starts.window.clauses.until
+            reason = f"at most {most:,} events fit in the time of `within`"
             return self.bounded(counting.what, most, reason, exact=False)
         return self.unknown(counting.what, self.why_inexact())
 
     def most_in_time(self) -> int | None:
-        """Return how many events come within the time of `within`, if that has a bound."""
-        duration = self.subject.clauses.within_time
-        gap = self.timed_contexts.space.least_gap(self.meaning.spec.stream.order_by[0].text)
+        """Return how many events fit in the time of `within`, if that has a bound."""
+        duration = self.window.clauses.within_time
+        gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
         return duration // gap + 1 if gap and duration is not None else None
 
-    def _certified(self, counting: Counting, found: Pile) -> Answer | None:
+    def _certified(self, counting: Counting, cycle: GrowingCycle) -> Answer | None:
         """Return "unbounded" if the cycle can be repeated with the very same events."""
-        starts = counting.starts
+        counts_open = counting.what is Quantity.OPEN
         tail: Sequence[Edge] = ()
-        if counting.what == "open starts":
-            end = found.cycle[-1].to
-            tail = starts.completion((end, found.states[0])) if found.states else ()
+        if counts_open and cycle.states:
+            tail = counting.starts.completion((cycle.edges[-1].to, cycle.states[0]))
         for times in (1, 2, 3):
-            events = self.contexts.space.recurring(
-                [edge.step for edge in found.stem],
-                [edge.step for edge in found.cycle * times],
+            streams = self.contexts.regions.recurring(
+                [edge.step for edge in cycle.stem],
+                [edge.step for edge in cycle.edges * times],
                 [edge.step for edge in tail],
             )
-            if events is not None:
+            if streams is not None:
                 break
         else:
             return None
-        stem, cycle, rest = (complete(self.contexts, part) for part in events)
+        before, repeated, behind = (complete(self.contexts, events) for events in streams)
 
-        def way(n: int) -> list[Event] | None:
-            main = [*stem, *cycle * n]
-            if counting.what == "held starts":
-                return self._replayed_held(main, n)
-            return main if len(self._opened(main, [rest])) >= n else None
+        def build(n: int) -> list[Event] | None:
+            events = [*before, *repeated * n]
+            if not counts_open:
+                return self._with_held(events, n)
+            return events if len(self._open_starts(events, [behind])) >= n else None
 
-        if way(3) is None:
+        if build(3) is None:
             return None
-        if counting.what == "open starts":
-            self.certificate = (found, stem, cycle, rest)
-        words = events_in_words(self.meaning, self.subject, found.cycle)
-        reason = f"the same events, {words}, can come again and again, one more start each time"
-        return self.unbounded(counting.what, "linear", reason, way)
+        if counts_open:
+            self.certificate = (cycle, before, repeated, behind)
+        reason = f"{self._repetition(cycle)} adds one"
+        return self.unbounded(counting.what, Growth.LINEAR, reason, build)
+
+    # --- Windows that share a position
 
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
-        what = "windows that share a position"
         self.budget.renew()
         try:
-            return Overlap(self).answer(what)
+            return Overlap(self).answer()
         except TooManyError:
-            starts, windows = self.open.bound, self.subject.most_windows
+            starts, windows = self.open.bound, self.window.most_windows
             if starts is None or windows is None:
-                return self.unknown(
-                    what, "there are more combinations of windows than were looked at"
-                )
-            reason = f"each of {starts:,} starts has {windows:,} {_windows(windows)} at most"
-            return self.bounded(what, starts * windows, reason, exact=False)
+                return self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
+            reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
+            return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
 
 
-def _life(count: int) -> str:
-    have = "has" if count == 1 else "have"
-    return f"a start ends or dies at the latest when {count:,} more {have} begun"
+def _cycle_of(contexts: Contexts, pump: Pump) -> GrowingCycle:
+    return GrowingCycle(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))
 
 
-def _windows(count: int) -> str:
-    return "window" if count == 1 else "windows"
+def _by_count(bound: int) -> str:
+    if bound == 1:
+        return "a start ends or fails before the next one begins"
+    return f"starts end or fail before there are more than {bound:,} at once"
+
+
+def _by_age(events: int) -> str:
+    return f"a start ends or fails within {events:,} {'event' if events == 1 else 'events'}"

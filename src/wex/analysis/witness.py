@@ -50,7 +50,7 @@ def concrete(
     contexts: Contexts, path: Sequence[Edge], branches: Sequence[Sequence[Edge]] = ()
 ) -> tuple[list[Event], list[list[Event]]] | None:
     """Return events along a path and along continuations of it, complete in all fields."""
-    found = contexts.space.streams(
+    found = contexts.regions.streams(
         [edge.step for edge in path], [[edge.step for edge in branch] for branch in branches]
     )
     if found is None:
@@ -64,19 +64,19 @@ def concrete(
 
 def complete(contexts: Contexts, events: Sequence[Event], first: int = 0) -> list[Event]:
     """Return events with a value for every field; `first` is the position of the first one."""
-    question = contexts.question
-    shift = _shifts(question)
-    return [_filled(event, at, question, shift) for at, event in enumerate(events, first)]
+    query = contexts.query
+    shift = _shifts(query)
+    return [_filled(event, at, query, shift) for at, event in enumerate(events, first)]
 
 
-def _shifts(question: RegionQuery) -> dict[str, int]:
+def _shifts(query: RegionQuery) -> dict[str, int]:
     """Return by how much times are moved to this century: not at all where that changes a guard."""
     found: dict[str, int] = {}
     for type_, offset in OFFSETS.items():
-        moved = [name for name, each in question.fields.items() if each == type_]
+        moved = [name for name, each in query.fields.items() if each == type_]
         weights = [
             (_weight(atom.left, moved), _weight(atom.right, moved))
-            for guard in question.guards()
+            for guard in query.guards()
             for atom in atoms(guard)
             if isinstance(atom, Comparison)
         ]
@@ -108,16 +108,16 @@ def _weight(term: Term, moved: Sequence[str]) -> int | None:
 
 
 def _filled(
-    event: Event, at: int, question: RegionQuery, shift: Mapping[str, int]
+    event: Event, at: int, query: RegionQuery, shift: Mapping[str, int]
 ) -> dict[str, Value]:
     """Return an event with a value for every field."""
     found: dict[str, Value] = {}
-    for name, type_ in question.declared.items():
+    for name, type_ in query.declared.items():
         value = event.get(name)
-        if name in event and name in question.ranks:
-            value = unranked(value, question.declared[name])
+        if name in event and name in query.ranks:
+            value = unranked(value, query.declared[name])
         elif value is None:
-            value = _filler(type_, at if name in question.rising else 0)
+            value = _filler(type_, at if name in query.rising else 0)
         elif isinstance(value, Fraction):
             value = float(value)
         elif name in shift:
@@ -184,9 +184,9 @@ def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[i
     stream = found[0] if found else Stream((), [], [])
     if len(found) > 1:
         return None
-    promise = assumptions_of(meaning)
+    assumption = assumptions_of(meaning)
     try:
-        if promise is not None and not _conforms(promise, stream):
+        if assumption is not None and not _conforms(assumption, stream):
             return None
         with limits.raised(subsets=SUBSETS):
             return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]

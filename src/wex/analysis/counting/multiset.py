@@ -1,28 +1,31 @@
-"""How many starts there can be at once: contexts with the number of starts in each window state.
+"""Starts counted as multisets: a context, and a vector of how many starts are in each window state.
 
-More starts in a context can do all that fewer can, so only the greatest vectors are followed.
-Where windows clear the starts before them (`keep disjoint`) that is not so, and all are followed.
+More starts in a context can do all that fewer can, so only the maximal vectors are explored.
+With `keep disjoint`, where a window clears the starts before it, that does not hold: then all
+vectors are explored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import cyclic, longest
-from wex.analysis.window_tables import DEAD
+from wex.analysis.lifetimes import DEAD
 from wex.automata.explore import Exploration, shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Set
+    from collections.abc import Iterator, Set
 
     from wex.analysis.counting.single import Place, Starts
     from wex.analysis.regions.contexts import Edge
     from wex.analysis.regions.graph import Budget
 
-Vector = tuple[tuple[int, int], ...]  # window states and how many starts are in each, sorted
-Node = tuple[int, Vector]
-Triple = tuple[Node, int, int]  # a node, where the new start is, where the old one is
+Vector = tuple[tuple[int, int], ...]  # (window state, number of starts in it), sorted
+Node = tuple[int, Vector]  # a context and a vector
+Triple = tuple[Node, int, int]  # a node, the state of a new start, the state of an old one
+Weigh = Callable[[list[int]], int]  # sums the numbers of starts that end together
 
 
 class Vectors:
@@ -30,7 +33,7 @@ class Vectors:
 
     def __init__(self, numbers: Exploration[Node, Edge], maximal: list[Node]) -> None:
         self._numbers = numbers
-        self.maximal = maximal  # the nodes that no other one covers
+        self.maximal = maximal  # the nodes that no other node covers
 
     @property
     def most(self) -> int:
@@ -42,17 +45,17 @@ class Vectors:
         return self._numbers.path_to(self._numbers[node])
 
     def path_to_count(self, count: int) -> list[Edge]:
-        """Return a shortest path to so many starts."""
+        """Return a shortest path to a node with at least so many starts."""
         return self.path_to(next(node for node in self._numbers.states if total(node) >= count))
 
 
 def total(node: Node) -> int:
-    """Return how many starts there are."""
+    """Return the number of starts in a node."""
     return sum(count for _, count in node[1])
 
 
 def step(starts: Starts, places: Set[Place], node: Node, edge: Edge, *, spawn: bool) -> Vector:
-    """Return the vector behind an event, with what begins there or without."""
+    """Return the vector after an event; with `spawn` including the start that begins there."""
     counts: dict[int, int] = {}
     for state, count in node[1]:
         after = starts.moved(state, edge)
@@ -72,30 +75,30 @@ def vectors_of(
     clears: bool = False,
     clipped: bool = False,
 ) -> Vectors:
-    """Return the vectors that streams reach; there are finitely many if starts do not pile up.
+    """Return the vectors that streams reach: finitely many if no cycle adds starts.
 
     With `clipped` one start in a state stands for any number of them.
     """
     numbers: Exploration[Node, Edge] = Exploration([(0, ())], budget.check_vectors)
-    kept: dict[int, list[Vector]] = {0: [()]}  # of each context, those that no other one covers
+    maximal: dict[int, list[Vector]] = {0: [()]}  # by context
     for node in numbers:
-        if not clears and node[1] not in kept[node[0]]:
-            continue  # covered by a vector that came later
+        if not clears and node[1] not in maximal[node[0]]:
+            continue  # a vector that was found later covers it
         for edge in starts.contexts.edges[node[0]]:
             left = cleared(starts, node, edge) if clears else node
             vector = step(starts, places, left, edge, spawn=True)
             if clipped:
                 vector = _support(vector)
             if not clears:
-                others = kept.setdefault(edge.to, [])
+                others = maximal.setdefault(edge.to, [])
                 budget.check(steps=len(others))
                 if any(_covers(other, vector) for other in others):
                     continue
                 others[:] = [other for other in others if not _covers(vector, other)]
                 others.append(vector)
             numbers.reach((edge.to, vector), edge)
-    maximal = [node for node in numbers.states if clears or node[1] in kept[node[0]]]
-    return Vectors(numbers, maximal)
+    kept = [node for node in numbers.states if clears or node[1] in maximal[node[0]]]
+    return Vectors(numbers, kept)
 
 
 def _covers(more: Vector, less: Vector) -> bool:
@@ -104,36 +107,34 @@ def _covers(more: Vector, less: Vector) -> bool:
 
 
 def cleared(starts: Starts, node: Node, edge: Edge) -> Node:
-    """Return what is left when an event comes: a window that has ended clears the starts before."""
-    if starts.subject.until is None:
-        over = any(starts.subject.final[state] for state, _ in node[1])
-    else:
-        over = any(starts.ends(state, edge) for state, _ in node[1])
-    return (node[0], ()) if over else node
+    """Return a node without its starts if a window that has ended clears them before an event."""
+    return (node[0], ()) if starts.clears((state for state, _ in node[1]), edge) else node
 
 
-# --- Unbounded, where windows clear
+# --- Unbounded numbers of starts
 
 
 @dataclass(frozen=True)
-class Pile:
-    """A way to a context, a cycle that adds starts whenever it is gone, and where they pile up."""
+class GrowingCycle:
+    """A path to a context, and a cycle there that adds a start each time it is traversed.
+
+    `states` are the window states in which the starts accumulate, as far as they are known.
+    """
 
     stem: tuple[Edge, ...]
-    cycle: tuple[Edge, ...]
+    edges: tuple[Edge, ...]
     states: tuple[int, ...] = ()
 
+    def path(self, times: int) -> list[Edge]:
+        """Return the path that traverses the cycle so many times."""
+        return [*self.stem, *self.edges * times]
 
-def repeated(found: Pile, times: int) -> list[Edge]:
-    """Return the way to a cycle, and the cycle so many times."""
-    return [*found.stem, *found.cycle * times]
 
+def growing_cycle(starts: Starts, places: Set[Place], budget: Budget) -> GrowingCycle | None:
+    """Return a cycle that adds starts although windows clear them, if there is one.
 
-def pile(starts: Starts, places: Set[Place], budget: Budget) -> Pile | None:
-    """Return how starts pile up though windows clear them: on a cycle without a window.
-
-    Which states are occupied decides when windows clear; so the cycle has to come back to the
-    same occupied states. It adds starts if two of them come into one state on it.
+    No window ends on such a cycle. The occupied states decide when windows end, so the cycle has to
+    come back to the same occupied states; it adds starts if two of them enter one state on it.
     """
     numbers: Exploration[Node, Edge] = Exploration([(0, ())], budget.check_vectors)
     graph: dict[Node, list[Node]] = {}  # without the edges on which starts are cleared
@@ -145,11 +146,11 @@ def pile(starts: Starts, places: Set[Place], budget: Budget) -> Pile | None:
             numbers.reach(after, edge)
             if left == node:
                 graph[node].append(after)
-    circles = cyclic(graph)
-    for node in circles:
-        cycle = _growing(starts, places, node, circles, budget)
+    component_of = cyclic(graph)
+    for node in component_of:
+        cycle = _cycle_at(starts, places, node, component_of, budget)
         if cycle is not None:
-            return Pile(tuple(numbers.path_to(numbers[node])), tuple(cycle))
+            return GrowingCycle(tuple(numbers.path_to(numbers[node])), tuple(cycle))
     return None
 
 
@@ -157,38 +158,38 @@ def _support(vector: Vector) -> Vector:
     return tuple((state, 1) for state, _ in vector)
 
 
-def _growing(
-    starts: Starts, places: Set[Place], node: Node, circles: dict[Node, int], budget: Budget
+def _cycle_at(
+    starts: Starts, places: Set[Place], node: Node, component_of: dict[Node, int], budget: Budget
 ) -> list[Edge] | None:
-    """Return a cycle of a node on which a vector grows, if there is one.
+    """Return a cycle through a node that adds starts, if there is one.
 
-    A start is born with the cycle and is where another one stays: as in `Starts.pump`, in the
-    graph of the occupied states.
+    A start begins on the cycle and ends up in the state of another one, as in `Starts.pumps`; here
+    in the graph of occupied states.
     """
 
-    def onwards(at: Node) -> Iterator[tuple[Edge, Node]]:
-        for edge in starts.contexts.edges[at[0]]:
-            if cleared(starts, at, edge) == at:
-                after = (edge.to, _support(step(starts, places, at, edge, spawn=True)))
-                if circles.get(after) == circles[node]:
+    def edges_of(source: Node) -> Iterator[tuple[Edge, Node]]:
+        for edge in starts.contexts.edges[source[0]]:
+            if cleared(starts, source, edge) == source:
+                after = (edge.to, _support(step(starts, places, source, edge, spawn=True)))
+                if component_of.get(after) == component_of[node]:
                     yield edge, after
 
     def successors(triple: Triple) -> Iterator[tuple[Edge, Triple]]:
-        at, new, old = triple
-        for edge, after in onwards(at):
-            one, two = starts.moved(new, edge), starts.moved(old, edge)
-            if DEAD not in (one, two):
-                yield edge, (after, one, two)
+        source, new, old = triple
+        for edge, after in edges_of(source):
+            new_after, old_after = starts.moved(new, edge), starts.moved(old, edge)
+            if DEAD not in (new_after, old_after):
+                yield edge, (after, new_after, old_after)
 
     for state, _ in node[1]:
-        begins: list[tuple[Edge, Triple]] = []
-        for edge, after in onwards(node):
+        first: list[tuple[Edge, Triple]] = []
+        for edge, after in edges_of(node):
             new, old = starts.born(edge), starts.moved(state, edge)
             if DEAD not in (new, old):
-                begins.append((edge, (after, new, old)))
-        found = shortest(begins, successors, (node, state, state).__eq__, budget.check)
-        if found is not None:
-            return found[1]
+                first.append((edge, (after, new, old)))
+        cycle = shortest(first, successors, (node, state, state).__eq__, budget.check)
+        if cycle is not None:
+            return cycle[1]
     return None
 
 
@@ -199,12 +200,12 @@ def most_shared(
     starts: Starts,
     vectors: Vectors,
     budget: Budget,
-    weigh: Callable[[list[int]], int] = sum,
+    weigh: Weigh = sum,
 ) -> tuple[int, list[Edge]] | None:
-    """Return how many windows can share a position, and a stream where that is so.
+    """Return how many windows can share a position, and a path of a stream where that many do.
 
-    From every vector no more starts are let in; each event then counts the starts that end there.
-    `weigh` sums them up. None if there is no greatest number.
+    From each maximal vector on no more starts begin, and every event counts the starts that end
+    there; `weigh` sums their numbers. None if there is no greatest number.
     """
     graph: dict[Node, list[tuple[int, Node]]] = {}
     edges: dict[tuple[Node, Node], Edge] = {}
@@ -214,50 +215,45 @@ def most_shared(
         for edge in starts.contexts.edges[node[0]]:
             ending = [count for state, count in node[1] if starts.ends(state, edge)]
             after = (edge.to, step(starts, starts.alive, node, edge, spawn=False))
-            weight = weigh(ending) + _arriving(starts, after, weigh)
+            weight = weigh(ending) + _ending_at(starts, after, weigh)
             if weight >= row.get(after, 0):
                 row[after] = weight
                 edges[node, after] = edge
         graph[node] = [(weight, after) for after, weight in row.items()]
         numbers.add(row)
-    stop = {node: _stopping(starts, node, weigh) for node in graph}
-    value = longest(graph, stop)
+    at_end = {node: _ending_with_data(starts, node, weigh) for node in graph}
+    value = longest(graph, at_end)
     if value is None:
         return None
-    totals = [value[node] + _arriving(starts, node, weigh) for node in vectors.maximal]
+    totals = [value[node] + _ending_at(starts, node, weigh) for node in vectors.maximal]
     best = max(totals)
     first = vectors.maximal[totals.index(best)]
-    onwards = shortest(
+
+    def heaviest_steps(target: tuple[Node, int]) -> Iterator[tuple[Edge, tuple[Node, int]]]:
+        """Yield the steps after which the missing weight can still be reached."""
+        node, missing = target
+        for weight, after in graph[node]:
+            if weight + value[after] >= missing:
+                yield edges[node, after], (after, missing - weight)
+
+    heaviest = shortest(
         [(None, (first, value[first]))],
-        lambda here: _heaviest(here, graph, edges, value),
-        lambda here: stop[here[0]] >= here[1],
+        heaviest_steps,
+        lambda target: at_end[target[0]] >= target[1],
     )
-    assert onwards is not None
-    return best, [*vectors.path_to(first), *onwards[1]]
+    assert heaviest is not None
+    return best, [*vectors.path_to(first), *heaviest[1]]
 
 
-def _heaviest(
-    here: tuple[Node, int],
-    graph: dict[Node, list[tuple[int, Node]]],
-    edges: dict[tuple[Node, Node], Edge],
-    value: dict[Node, int],
-) -> Iterator[tuple[Edge, tuple[Node, int]]]:
-    """Yield the steps after which the weight that is still missing can be had."""
-    node, missing = here
-    for weight, after in graph[node]:
-        if weight + value[after] >= missing:
-            yield edges[node, after], (after, missing - weight)
+def _ending_at(starts: Starts, node: Node, weigh: Weigh) -> int:
+    """Return how many windows end with the event that led to a node."""
+    return 0 if starts.window.until is not None else _accepting(starts, node, weigh)
 
 
-def _arriving(starts: Starts, node: Node, weigh: Callable[[list[int]], int]) -> int:
-    """Return how many windows end with the event that led here."""
-    if starts.subject.until is not None:
-        return 0
-    return weigh([count for state, count in node[1] if starts.subject.final[state]])
+def _ending_with_data(starts: Starts, node: Node, weigh: Weigh) -> int:
+    """Return how many windows end because the data ends: `until … or end`."""
+    return _accepting(starts, node, weigh) if starts.window.clauses.or_end else 0
 
 
-def _stopping(starts: Starts, node: Node, weigh: Callable[[list[int]], int]) -> int:
-    """Return how many windows end because the data does."""
-    if not starts.subject.clauses.or_end:
-        return 0
-    return weigh([count for state, count in node[1] if starts.subject.final[state]])
+def _accepting(starts: Starts, node: Node, weigh: Weigh) -> int:
+    return weigh([count for state, count in node[1] if starts.window.final[state]])

@@ -1,8 +1,8 @@
-"""Open starts, and held ones, where their order decides: `keep longest` and `keep disjoint`.
+"""Starts counted in order, for `keep longest` and `keep disjoint`.
 
-Of two starts in one window state the earlier one always wins, so what can still become a window
-is a list of distinct states, the earliest start first. A member of the list is open if some
-continuation reports it: when it ends, and nobody who comes before it does.
+Of two starts in one window state the earlier one always wins, so the starts that can still have a
+window are a list of distinct states, the earliest start first. A member of the list is open if in
+some continuation it is reported: it ends, and no earlier member ends at the same event.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wex.analysis.window_tables import DEAD
+from wex.analysis.lifetimes import DEAD
 from wex.automata.explore import Exploration, backwards, shortest
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from wex.analysis.regions.graph import Budget
 
 Order = tuple[int, ...]  # window states, that of the earliest start first
-Node = tuple[int, Order]
-Member = tuple[int, Order, int]  # a context, a list, and a place in it
+ListNode = tuple[int, Order]  # a context and a list
+Member = tuple[int, Order, int]  # a context, a list, and an index in it
 
 
 @dataclass
-class Lists:
-    """The lists that streams reach, of open starts alone, or of all that a plan holds."""
+class StartLists:
+    """The lists that streams reach: of the open starts, or with `held` of all that a plan holds."""
 
     starts: Starts
     budget: Budget
@@ -35,8 +35,10 @@ class Lists:
     _open: dict[Member, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.clears = self.starts.subject.clauses.keep == "disjoint"
-        self._numbers: Exploration[Node, Edge] = Exploration([(0, ())], self.budget.check_vectors)
+        self.clears = self.starts.window.clauses.keep == "disjoint"
+        self._numbers: Exploration[ListNode, Edge] = Exploration(
+            [(0, ())], self.budget.check_vectors
+        )
         for context, order in self._numbers:
             for edge in self.starts.contexts.edges[context]:
                 after = self._kept(edge.to, self._moved(order, edge, spawn=True))
@@ -47,34 +49,33 @@ class Lists:
         """Return the greatest number of starts."""
         return max(len(order) for _, order in self._numbers.states)
 
-    def way_to(self, wanted: int) -> list[Edge]:
-        """Return a way to the first list with so many starts."""
-        orders = (order for _, order in self._numbers.states)
-        return self._numbers.path_to(
-            next(n for n, order in enumerate(orders) if len(order) >= wanted)
-        )
+    def path_to_count(self, count: int) -> list[Edge]:
+        """Return a shortest path to a list with at least so many starts."""
+        nodes = enumerate(self._numbers.states)
+        return self._numbers.path_to(next(n for n, (_, order) in nodes if len(order) >= count))
 
-    def ways_on(self, path: Sequence[Edge]) -> list[list[Edge]]:
-        """Return for each open start at the end of a path how it can be reported."""
-        node: Node = (0, ())
+    def completions(self, path: Sequence[Edge]) -> list[list[Edge]]:
+        """Return for each open start at the end of a path a continuation that reports it."""
+        context = 0
+        order: Order = ()
         for edge in path:
-            node = (edge.to, self._kept(edge.to, self._moved(node[1], edge, spawn=True)))
-        context, order = node
-        return [self._way_on(self._narrowed(context, order, at)) for at in range(len(order))]
+            context, order = edge.to, self._kept(edge.to, self._moved(order, edge, spawn=True))
+        members = [self._narrowed(context, order, index) for index in range(len(order))]
+        return [self._completion(member) for member in members]
 
-    def _way_on(self, member: Member) -> list[Edge]:
+    def _completion(self, member: Member) -> list[Edge]:
         found = shortest([(None, member)], self._steps, self._reported)
         assert found is not None
-        (context, order, at), way = found
+        (context, order, index), path = found
         for edge in self.starts.contexts.edges[context]:
-            if not self._ends_here(order, at) and self._first_ending(order, edge) == at:
-                return [*way, edge]
-        return way
+            if not self._ends_here(order, index) and self._first_ending(order, edge) == index:
+                return [*path, edge]
+        return path
 
     def _moved(self, order: Order, edge: Edge, *, spawn: bool) -> Order:
-        """Return the list behind an event: starts that die and starts that come second are gone."""
+        """Return the list after an event, without dead starts and those behind another in a state."""
         starts = self.starts
-        if self.clears and self._ended(order, edge):
+        if self.clears and starts.clears(order, edge):
             order = ()
         after = [starts.moved(state, edge) for state in order]
         if spawn:
@@ -83,18 +84,13 @@ class Lists:
         left = [state for state in after if state != DEAD and (edge.to, state) in places]
         return tuple(dict.fromkeys(left))
 
-    def _ended(self, order: Order, edge: Edge) -> bool:
-        """Tell whether a window ended before an event, or because of it, and cleared the list."""
-        final, until = self.starts.subject.final, self.starts.subject.until
-        if until is None:
-            return any(final[state] for state in order)
-        return any(self.starts.ends(state, edge) for state in order)
-
     def _kept(self, context: int, order: Order) -> Order:
-        """Return the open members. The others never win, nor do they stand in anybody's way."""
+        """Return the open members of a list: the others never win, and never make another lose."""
         if self.held:
             return order
-        return tuple(state for at, state in enumerate(order) if self._is_open((context, order, at)))
+        return tuple(
+            state for index, state in enumerate(order) if self._is_open((context, order, index))
+        )
 
     def _is_open(self, member: Member) -> bool:
         member = self._narrowed(*member)
@@ -102,12 +98,12 @@ class Lists:
             self._decide(member)
         return self._open[member]
 
-    def _narrowed(self, context: int, order: Order, at: int) -> Member:
-        """Return a member with those that matter to it: who comes later does if windows clear."""
-        return (context, order if self.clears else order[: at + 1], at)
+    def _narrowed(self, context: int, order: Order, index: int) -> Member:
+        """Return a member with those that can affect it: later ones do only if windows clear."""
+        return (context, order if self.clears else order[: index + 1], index)
 
     def _decide(self, first: Member) -> None:
-        """Find out which members can be reported, of all that the first one can become."""
+        """Decide of a member, and of all that it can become, whether they are open."""
         reported: list[int] = []
 
         def successors(member: Member) -> list[Member]:
@@ -123,29 +119,29 @@ class Lists:
         self._open.update({member: number in winners for member, number in numbers.items()})
 
     def _steps(self, member: Member) -> Iterator[tuple[Edge, Member]]:
-        context, order, at = member
+        """Yield the members that a member can become: none where it dies, is cleared, or loses."""
+        context, order, index = member
         for edge in self.starts.contexts.edges[context]:
-            behind = [self.starts.moved(state, edge) for state in order]
-            own = behind[at]
+            moved = [self.starts.moved(state, edge) for state in order]
+            own = moved[index]
             after = self._moved(order, edge, spawn=self.clears)
-            cleared = self.clears and self._ended(order, edge)
-            # It is gone if it dies, is cleared, or comes to the state of one before it.
-            if not cleared and own in after and own not in behind[:at]:
+            cleared = self.clears and self.starts.clears(order, edge)
+            if not cleared and own in after and own not in moved[:index]:
                 yield edge, self._narrowed(edge.to, after, after.index(own))
 
     def _reported(self, member: Member) -> bool:
-        """Tell whether a member ends in a window here, or with the next event, as the earliest."""
-        context, order, at = member
+        """Tell whether a member is the earliest that ends in a window, now or at the next event."""
+        context, order, index = member
         edges = self.starts.contexts.edges[context]
-        return self._ends_here(order, at) or any(
-            self._first_ending(order, edge) == at for edge in edges
+        return self._ends_here(order, index) or any(
+            self._first_ending(order, edge) == index for edge in edges
         )
 
-    def _ends_here(self, order: Order, at: int) -> bool:
-        subject = self.starts.subject
-        if subject.until is not None and not subject.clauses.or_end:
+    def _ends_here(self, order: Order, index: int) -> bool:
+        window = self.starts.window
+        if window.until is not None and not window.clauses.or_end:
             return False
-        return next((i for i, state in enumerate(order) if subject.final[state]), None) == at
+        return next((i for i, state in enumerate(order) if window.final[state]), None) == index
 
     def _first_ending(self, order: Order, edge: Edge) -> int | None:
         return next((i for i, state in enumerate(order) if self.starts.ends(state, edge)), None)

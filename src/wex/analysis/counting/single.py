@@ -1,7 +1,7 @@
-"""How the starts of one window move through contexts, each by itself.
+"""Single starts of one window: the places they can be in, and how they move between them.
 
 A *place* is a context and a window state. A start is alive in a place if it can still end in a
-window; what a plan holds is all that its automaton, which knows no regions, has not given up.
+window. A plan holds a start until its automaton, which knows nothing of regions, rejects it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import cyclic
+from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.graph import SILENT
-from wex.analysis.window_tables import DEAD
 from wex.automata.explore import backwards, explore, shortest
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Set
+    from collections.abc import Callable, Iterable, Iterator, Set
 
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.window_tables import AnalysedWindow
@@ -26,7 +26,7 @@ Place = tuple[int, int]  # a context and a window state
 
 @dataclass(frozen=True)
 class Pump:
-    """A cycle of a context that leaves one more start in a window state each time it is gone."""
+    """A cycle of a context that adds a start in a window state each time it is traversed."""
 
     context: int
     state: int
@@ -34,45 +34,54 @@ class Pump:
 
 
 class Starts:
-    """The places of the starts of one of the windows."""
+    """The places of the starts of one window; `which` is its index among those of the contexts."""
 
-    def __init__(self, contexts: Contexts, subject: AnalysedWindow, which: int = 0) -> None:
+    def __init__(self, contexts: Contexts, window: AnalysedWindow, which: int = 0) -> None:
         self.contexts = contexts
-        self.subject = subject
+        self.window = window
         self.which = which
         self.budget = contexts.budget
 
     def born(self, edge: Edge) -> int:
-        """Return the window state of a start that begins with an event, behind it."""
-        subject, cls = self.subject, edge.classes[self.which]
-        entry = DEAD if cls == SILENT else subject.starts[edge.before[self.which]]
-        return DEAD if entry == DEAD else subject.window[entry][cls]
+        """Return the window state, after an event, of the start that begins with it."""
+        window, cls = self.window, edge.classes[self.which]
+        entry = DEAD if cls == SILENT else window.starts[edge.before[self.which]]
+        return DEAD if entry == DEAD else window.moves[entry][cls]
 
     def moved(self, state: int, edge: Edge) -> int:
-        """Return the window state behind an event."""
+        """Return the window state after an event."""
         cls = edge.classes[self.which]
-        return state if cls == SILENT else self.subject.window[state][cls]
+        return state if cls == SILENT else self.window.moves[state][cls]
 
     def ends(self, state: int, edge: Edge) -> bool:
-        """Tell whether a window that could end before an event does, because of it."""
-        subject, cls = self.subject, edge.classes[self.which]
-        if subject.until is None or cls == SILENT:
+        """Tell whether an event makes a window end just before it, by `until`."""
+        window, cls = self.window, edge.classes[self.which]
+        if window.until is None or cls == SILENT:
             return False
-        return subject.final[state] and subject.until[cls]
+        return window.final[state] and window.until[cls]
+
+    def clears(self, states: Iterable[int], edge: Edge) -> bool:
+        """Tell whether a window ends, before an event or because of it, of a start in some states.
+
+        With `keep disjoint` it clears all starts.
+        """
+        if self.window.until is None:
+            return any(self.window.final[state] for state in states)
+        return any(self.ends(state, edge) for state in states)
 
     def ends_here(self, place: Place) -> bool:
         """Tell whether a start at a place can end in a window at its last event."""
         context, state = place
-        subject = self.subject
-        if not subject.final[state]:
+        window = self.window
+        if not window.final[state]:
             return False
-        if subject.until is None or subject.clauses.or_end:
+        if window.until is None or window.clauses.or_end:
             return True
         return any(self.ends(state, edge) for edge in self.contexts.edges[context])
 
     @cached_property
     def graph(self) -> dict[Place, list[Place]]:
-        """Return every place that a start can come to, and where it can go from there."""
+        """Return every place that a start can be in, with the places that can follow."""
         first = [
             (edge.to, born)
             for row in self.contexts.edges
@@ -89,7 +98,7 @@ class Starts:
         return dict.fromkeys(after for _, after in self.steps(place))
 
     def steps(self, place: Place) -> Iterator[tuple[Edge, Place]]:
-        """Yield where a start can go from a place, as its automaton has it."""
+        """Yield the places that can follow a place, by the automaton of the window."""
         context, state = place
         for edge in self.contexts.edges[context]:
             after = self.moved(state, edge)
@@ -105,36 +114,35 @@ class Starts:
 
     @cached_property
     def held(self) -> Set[Place]:
-        """Return the places where a plan holds a start: all that there are."""
+        """Return the places where a plan holds a start: all places."""
         return self.graph.keys()
 
     def completion(self, place: Place) -> list[Edge]:
-        """Return a shortest way to a window for a start that is alive."""
-        found = shortest([(None, place)], self.steps, self.ends_here, self.budget.check)
-        assert found is not None
-        (context, state), way = found
-        if self.subject.until is not None and not self.subject.clauses.or_end:
-            way = [*way, next(e for e in self.contexts.edges[context] if self.ends(state, e))]
-        return way
+        """Return a shortest path on which a start that is alive ends in a window."""
+        (context, state), path = self._shortest(place, self.ends_here)
+        if self.window.until is not None and not self.window.clauses.or_end:
+            edges = self.contexts.edges[context]
+            path = [*path, next(edge for edge in edges if self.ends(state, edge))]
+        return path
 
     def endless(self, *, same_moment: bool = False) -> set[Place]:
         """Return the places that lie on a cycle on which windows end."""
-        circles = cyclic(self._moments_of(same_moment=same_moment))
-        through: set[int] = set()
-        for place, number in circles.items():
-            if self.subject.until is None:
-                if self.subject.final[place[1]]:
-                    through.add(number)
+        component_of = cyclic(self._graph_within(same_moment=same_moment))
+        ending: set[int] = set()
+        for place, component in component_of.items():
+            if self.window.until is None:
+                if self.window.final[place[1]]:
+                    ending.add(component)
             elif any(
-                circles.get(after) == number and self.ends(place[1], edge)
+                component_of.get(after) == component and self.ends(place[1], edge)
                 for edge, after in self.steps(place)
                 if edge.same_moment or not same_moment
             ):
-                through.add(number)
-        return {place for place, number in circles.items() if number in through}
+                ending.add(component)
+        return {place for place, component in component_of.items() if component in ending}
 
-    def _moments_of(self, *, same_moment: bool) -> dict[Place, list[Place]]:
-        """Return the graph of places, or what of it takes no time."""
+    def _graph_within(self, *, same_moment: bool) -> dict[Place, list[Place]]:
+        """Return the graph of places; with `same_moment` only the edges that take no time."""
         if not same_moment:
             return self.graph
         return {
@@ -142,8 +150,8 @@ class Starts:
             for place in self.graph
         }
 
-    def way_to(self, goals: Set[Place]) -> tuple[Place, list[Edge]] | None:
-        """Return the nearest of some places, and a way of a start to it from the beginning."""
+    def path_to(self, goals: Set[Place]) -> tuple[Place, list[Edge]]:
+        """Return the nearest of some places, and a path on which a start comes there."""
 
         def successors(place: Place) -> Iterator[tuple[Edge, Place]]:
             context, state = place
@@ -155,18 +163,20 @@ class Starts:
                 if (born := self.born(edge)) != DEAD:
                     yield edge, (edge.to, born)
 
-        return shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
+        found = shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
+        assert found is not None
+        return found
 
     def loop(self, place: Place, *, same_moment: bool = False) -> list[Edge]:
         """Return a cycle of a place on which a window ends."""
 
         def successors(node: tuple[Place, bool]) -> Iterator[tuple[Edge, tuple[Place, bool]]]:
-            at, ended = node
-            for edge, after in self.steps(at):
+            source, ended = node
+            for edge, after in self.steps(source):
                 if same_moment and not edge.same_moment:
                     continue
-                here = self.subject.until is None and self.subject.final[after[1]]
-                yield edge, (after, ended or here or self.ends(at[1], edge))
+                ends_after = self.window.until is None and self.window.final[after[1]]
+                yield edge, (after, ended or ends_after or self.ends(source[1], edge))
 
         goal = (place, True)
         found = shortest([(None, (place, False))], successors, goal.__eq__, self.budget.check)
@@ -174,58 +184,62 @@ class Starts:
         return found[1]
 
     def between(self, place: Place, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        """Return the nearest of some places that a start can come to from one, and the way."""
-        found = shortest([(None, place)], self.steps, goals.__contains__, self.budget.check)
+        """Return the nearest of some places that a start can reach from a place, and the path."""
+        return self._shortest(place, goals.__contains__)
+
+    def _shortest(self, place: Place, is_goal: Callable[[Place], bool]) -> tuple[Place, list[Edge]]:
+        found = shortest([(None, place)], self.steps, is_goal, self.budget.check)
         assert found is not None
         return found
 
     def pumps(self, alive: Set[Place], *, same_moment: bool = False) -> Iterator[Pump]:
-        """Yield cycles that pile up starts in a place, one for each place that has one.
+        """Yield cycles that accumulate starts in a place, one for each place that has one.
 
         Infinite ambiguity: a context x, a window state q and events v with x -v→ x, a start that
-        begins with v in q after it, and q -v→ q. Then v, gone n times, leaves n starts.
+        begins with v and is in q after it, and q -v→ q. Then v, repeated n times, leaves n starts.
         """
-        circles = cyclic(self._moments_of(same_moment=same_moment))
-        around = cyclic(
+        places = cyclic(self._graph_within(same_moment=same_moment))
+        contexts = cyclic(
             {
-                at: [edge.to for edge in row if edge.same_moment or not same_moment]
-                for at, row in enumerate(self.contexts.edges)
+                context: [edge.to for edge in row if edge.same_moment or not same_moment]
+                for context, row in enumerate(self.contexts.edges)
             }
         )
-        for place in circles:
-            if place in alive and place[0] in around:
-                found = self._pump_at(place, circles, around, same_moment=same_moment)
-                if found is not None:
-                    yield found
+        for place in places:
+            if place in alive and place[0] in contexts:
+                pump = self._pump_at(place, places, contexts, same_moment=same_moment)
+                if pump is not None:
+                    yield pump
 
     def _pump_at(
         self,
         place: Place,
-        circles: dict[Place, int],
-        around: dict[int, int],
+        places: dict[Place, int],
+        contexts: dict[int, int],
         *,
         same_moment: bool,
     ) -> Pump | None:
+        """Return a cycle that adds a start in a place; `places`, `contexts` are those on cycles."""
         context, state = place
 
         def successors(node: tuple[int, int, int]) -> Iterator[tuple[Edge, tuple[int, int, int]]]:
-            at, new, old = node
-            for edge in self.contexts.edges[at]:
+            source, new, old = node
+            for edge in self.contexts.edges[source]:
                 if same_moment and not edge.same_moment:
                     continue
-                if around.get(edge.to) != around[context]:
+                if contexts.get(edge.to) != contexts[context]:
                     continue
-                one, two = self.moved(new, edge), self.moved(old, edge)
-                if one != DEAD and circles.get((edge.to, two)) == circles[place]:
-                    yield edge, (edge.to, one, two)
+                new_after, old_after = self.moved(new, edge), self.moved(old, edge)
+                if new_after != DEAD and places.get((edge.to, old_after)) == places[place]:
+                    yield edge, (edge.to, new_after, old_after)
 
-        begins = []
+        first = []
         for edge in self.contexts.edges[context]:
-            spawn, old = self.born(edge), self.moved(state, edge)
-            if spawn != DEAD and circles.get((edge.to, old)) == circles[place]:
+            new, old = self.born(edge), self.moved(state, edge)
+            if new != DEAD and places.get((edge.to, old)) == places[place]:
                 if same_moment and not edge.same_moment:
                     continue
-                begins.append((edge, (edge.to, spawn, old)))
+                first.append((edge, (edge.to, new, old)))
         goal = (context, state, state)
-        found = shortest(begins, successors, goal.__eq__, self.budget.check)
-        return None if found is None else Pump(context, state, tuple(found[1]))
+        cycle = shortest(first, successors, goal.__eq__, self.budget.check)
+        return None if cycle is None else Pump(context, state, tuple(cycle[1]))

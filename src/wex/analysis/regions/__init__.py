@@ -1,1 +1,1 @@
-"""Regions: what can come next in any stream, as a finite graph."""
+"""Regions: the events that can come next in any stream, as a finite graph."""

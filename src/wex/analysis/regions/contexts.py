@@ -1,7 +1,7 @@
-"""Contexts: all that decides how a stream may go on, beside the starts that are open.
+"""Contexts: everything that decides how a stream may go on, except the open starts.
 
-A context is a region, a state of the assumptions and a prefix state of each window. Starts are
-then followed along the edges: an edge says which class each window reads.
+A context is a region, a state of each assumption and a prefix state of each window. Its edges are
+the events that can come, with the class that each window reads; starts move along them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
-MOST_CLASSES = 256  # of a window's events: with more, no relation between events is looked at
+MOST_CLASSES = 256  # of events of a window: with more, any event may follow any other
 
-State = tuple[int, tuple[int, ...], tuple[int, ...]]
+Context = tuple[int, tuple[int, ...], tuple[int, ...]]  # region, assumption states, prefix states
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One event: each window's prefix state before it, what it reads, and what follows."""
+    """One event: the prefix state of each window before it, the classes read, the context after it."""
 
     before: tuple[int, ...]
     classes: tuple[int, ...]
@@ -48,63 +48,62 @@ class Contexts:
 
     def __init__(
         self,
-        space: RegionGraph,
-        question: RegionQuery,
-        subjects: Sequence[AnalysedWindow],
-        promises: Sequence[AssumptionAutomaton],
+        regions: RegionGraph,
+        query: RegionQuery,
+        windows: Sequence[AnalysedWindow],
+        assumptions: Sequence[AssumptionAutomaton],
         budget: Budget,
         *,
         moments: bool,
     ) -> None:
-        self.space = space
+        self.regions = regions
         self.budget = budget
-        self.question = question
-        self.subjects = subjects
-        self.promises = promises
+        self.query = query
+        self.windows = windows
+        self.assumptions = assumptions
         self._classes = [
-            [assumption_classes(each, level) for level in range(max(space.level, default=0) + 1)]
-            for each in promises
+            [
+                assumption_classes(assumption, level)
+                for level in range(max(regions.level, default=0) + 1)
+            ]
+            for assumption in assumptions
         ]
-        initial: State = (0, (0,) * len(promises), (0,) * len(subjects))
-        self._numbers: Exploration[State, Edge] = Exploration([initial], budget.check)
+        initial: Context = (0, (0,) * len(assumptions), (0,) * len(windows))
+        self._numbers: Exploration[Context, Edge] = Exploration([initial], budget.check)
         self.edges: list[list[Edge]] = [
-            list(self._edges(state, moments=moments)) for state in self._numbers
+            list(self._edges(context, moments=moments)) for context in self._numbers
         ]
 
-    @property
-    def empty(self) -> bool:
-        """Tell whether no stream conforms."""
-        return any(not promise.live[0] for promise in self.promises)
-
-    def _edges(self, state: State, *, moments: bool) -> Iterator[Edge]:
+    def _edges(self, context: Context, *, moments: bool) -> Iterator[Edge]:
         """Yield the edges of a context, and number the contexts that they lead to."""
-        for step in self.space.edges[state[0]]:
-            after = self._after(state, step)
+        for step in self.regions.edges[context[0]]:
+            after = self._after(context, step)
             if after is not None:
-                classes, same = step[0][: len(self.subjects)], moments and step[0][-1] == 0
+                classes, same = step[0][: len(self.windows)], moments and step[0][-1] == 0
                 to = self._numbers.get(after, len(self._numbers))
-                edge = Edge(state[2], classes, to, step, same)
+                edge = Edge(context[2], classes, to, step, same)
                 self._numbers.reach(after, edge)
                 yield edge
 
-    def _after(self, state: State, step: Step) -> State | None:
-        region, assumed, before = state
+    def _after(self, context: Context, step: Step) -> Context | None:
+        """Return the context after a step, or None if it violates an assumption."""
+        region, assumed, before = context
         action, to = step
-        level = self.space.level[region]
-        windows = len(self.subjects)
-        found = []
-        for promise, own, at, cls in zip(
-            self.promises, self._classes, assumed, action[windows:], strict=False
+        level = self.regions.level[region]
+        count = len(self.windows)
+        states = []
+        for assumption, classes, state, cls in zip(
+            self.assumptions, self._classes, assumed, action[count:], strict=False
         ):
-            after = promise.table[at][own[level][cls][0]]
-            if not promise.live[after]:
+            after = assumption.table[state][classes[level][cls][0]]
+            if not assumption.live[after]:
                 return None
-            found.append(after)
+            states.append(after)
         prefixes = tuple(
-            at if cls == SILENT else each.prefix[at][cls]
-            for each, at, cls in zip(self.subjects, before, action[:windows], strict=True)
+            state if cls == SILENT else window.prefix[state][cls]
+            for window, state, cls in zip(self.windows, before, action[:count], strict=True)
         )
-        return to, tuple(found), prefixes
+        return to, tuple(states), prefixes
 
     def path_to(self, context: int) -> list[Edge]:
         """Return a shortest path from the initial context."""
@@ -113,42 +112,39 @@ class Contexts:
 
 def contexts_of(
     meanings: Sequence[Meaning],
-    subjects: Sequence[AnalysedWindow],
+    windows: Sequence[AnalysedWindow],
     budget: Budget,
     *,
     moments: bool = False,
 ) -> Contexts:
-    """Return the contexts of some windows, under the assumptions of all the specs."""
-    # Specs that assume the same, as one that is compared with nothing, are asked once.
-    distinct = {each.expanded.assumes: each for each in meanings}
-    found = [assumptions_of(each) for each in distinct.values()]
-    promises = [each for each in found if each is not None]
-    if any(not each.live[0] for each in promises):
-        promises = [each for each in promises if each.live[0]]
-        impossible = True
-    else:
-        impossible = False
+    """Return the contexts of some windows under the assumptions of all specs."""
+    # Assumptions that two specs share count once.
+    distinct = {meaning.expanded.assumes: meaning for meaning in meanings}
+    all_assumptions = [
+        assumption for meaning in distinct.values() if (assumption := assumptions_of(meaning))
+    ]
+    assumptions = [assumption for assumption in all_assumptions if assumption.live[0]]
     budget.renew()
-    if max((len(each.masks) for each in subjects), default=0) > MOST_CLASSES:
-        return free_contexts(subjects, budget)
-    question = query_of(meanings[0], subjects, promises, moments=moments)
+    if max((len(window.masks) for window in windows), default=0) > MOST_CLASSES:
+        return free_contexts(windows, budget)
+    query = query_of(meanings[0], windows, assumptions, moments=moments)
     try:
-        space: RegionGraph = finite_regions(question, budget) or symbolic_regions(question, budget)
-    except TooManyError:  # too many predicates at once: then anything may follow anything
+        regions: RegionGraph = finite_regions(query, budget) or symbolic_regions(query, budget)
+    except TooManyError:  # too many predicates at once: then any event may follow any other
         budget.renew()
-        return free_contexts(subjects, budget)
-    if impossible:
-        space.edges[0] = []
+        return free_contexts(windows, budget)
+    if len(assumptions) < len(all_assumptions):
+        regions.edges[0] = []  # no stream conforms
     if moments:
-        space.tick = 1
+        regions.tick = 1
     budget.renew()
-    return Contexts(space, question, subjects, promises, budget, moments=moments)
+    return Contexts(regions, query, windows, assumptions, budget, moments=moments)
 
 
-class _FreeSpace(RegionGraph):
-    """One region in which everything can follow everything."""
+class _FreeRegions(RegionGraph):
+    """One region in which any event can follow any other."""
 
-    way = "none"
+    method = "none"
     exact = False
 
     def __init__(self, classes: Sequence[int]) -> None:
@@ -160,12 +156,12 @@ class _FreeSpace(RegionGraph):
         path: Sequence[Step],  # noqa: ARG002
         branches: Sequence[Sequence[Step]],  # noqa: ARG002
     ) -> tuple[list[Event], list[list[Event]]] | None:
-        """Return None: nothing is known of the events."""
+        """Return None: nothing is known about the events."""
         return None
 
 
-def free_contexts(subjects: Sequence[AnalysedWindow], budget: Budget) -> Contexts:
-    """Return the contexts of windows if any event could follow any other: more than there are."""
-    question = RegionQuery({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
-    space = _FreeSpace([len(each.masks) for each in subjects])
-    return Contexts(space, question, subjects, [], budget, moments=False)
+def free_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts:
+    """Return the contexts of windows if any event can follow any other: a superset of the real ones."""
+    query = RegionQuery({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
+    regions = _FreeRegions([len(window.masks) for window in windows])
+    return Contexts(regions, query, windows, [], budget, moments=False)

@@ -1,12 +1,11 @@
-"""Spaces of finitely many kinds of events: no solver is needed to say what follows what.
+"""Region graphs over finitely many kinds of events, which need no solver.
 
-Where no atom relates two events, an event matters by the truths of its atoms alone; where some do
-and their fields have few values, by these values, too. A memory is then a row of such kinds.
+If no atom relates two events, an event is characterised by the truth of its atoms; if some atoms do
+and their fields have few values, by these values too. A memory is then a sequence of such kinds.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,70 +28,69 @@ if TYPE_CHECKING:
     from wex.theory.evaluate import Event, Value
 
 MOST_KINDS = 64
-MOST_STEPS = 40_000
-WIDTH = 12  # values of a whole number that are listed
+MOST_STEPS = 40_000  # of a node with a kind of event
+MOST_VALUES_LISTED = 12  # of a field with whole numbers
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of events: values of the listed fields, and which atoms hold of it, moved to it."""
+    """A kind of events: the values of the listed fields, and which atoms about one event hold."""
 
     values: tuple[Value, ...]
     truths: tuple[bool, ...]
 
 
-StateStore = tuple[
-    tuple[object, ...], ...
-]  # what is remembered of each earlier event, newest first
-Node = tuple[int, StateStore]
+Memory = tuple[tuple[object, ...], ...]  # the relevant part of each earlier event, newest first
+MemoryNode = tuple[int, Memory]  # a level and a memory
 
 
-class FiniteSpace(RegionGraph):
-    """The space of a question about finitely many kinds of events."""
+class FiniteRegions(RegionGraph):
+    """The region graph of a query about finitely many kinds of events."""
 
-    way = "kinds of events"
+    method = "kinds of events"
 
-    def __init__(self, question: RegionQuery, fields: _Fields, budget: Budget) -> None:
-        self.question = question
+    def __init__(self, query: RegionQuery, kinds: _EventKinds, budget: Budget) -> None:
+        self.query = query
         self.budget = budget
-        self.fields = fields
-        self.exact = question.exact
-        self.constants = constants_of(question.guards())
+        self.kinds = kinds
+        self.exact = query.exact
+        self.constants = constants_of(query.guards())
         self._models: dict[Kind, Event] = {}
-        self._compile()
-        self._crawl()
+        self._note_ages()
+        self._explore()
 
-    def _compile(self) -> None:
-        """Note what is remembered of an event at each age."""
-        self.deepest_atom = [0] * len(self.fields.unary)
-        self.deepest_field = [0] * len(self.fields.listed)
-        for guard in self.question.guards():
+    def _note_ages(self) -> None:
+        """Note for each atom and field how old an event can be when a guard still reads it."""
+        self.deepest_atom = [0] * len(self.kinds.unary)
+        self.deepest_field = [0] * len(self.kinds.listed)
+        for guard in self.query.guards():
             for atom in atoms(guard):
                 if isinstance(atom, IsFirst):
                     continue
-                if atom in self.fields.moved:
-                    at, age = self.fields.moved[atom]
-                    self.deepest_atom[at] = max(self.deepest_atom[at], age)
+                if atom in self.kinds.moved:
+                    index, age = self.kinds.moved[atom]
+                    self.deepest_atom[index] = max(self.deepest_atom[index], age)
                 else:
-                    for each in terms.fields(atom):
-                        at = self.fields.listed.index(each.name)
-                        self.deepest_field[at] = max(self.deepest_field[at], -each.offset)
+                    for field in terms.fields(atom):
+                        index = self.kinds.listed.index(field.name)
+                        self.deepest_field[index] = max(self.deepest_field[index], -field.offset)
 
     def _remembered(self, kind: tuple[object, ...], age: int) -> tuple[object, ...]:
-        """Return what of an event still matters when it is so old; the rest is None."""
+        """Return the part of an event that guards can read at an age; the rest is None."""
         deepest = [*self.deepest_field, *self.deepest_atom]
         return tuple(
             part if deep >= age else None for part, deep in zip(kind, deepest, strict=True)
         )
 
-    def _crawl(self) -> None:
-        kinds = [(*kind.values, *kind.truths) for kind in self.fields.kinds]
-        numbers: Exploration[Node, None] = Exploration([(0, ())])
+    def _explore(self) -> None:
+        """Explore the memories of streams, and merge those from which the same can follow."""
+        kinds = [(*kind.values, *kind.truths) for kind in self.kinds.members]
+        numbers: Exploration[MemoryNode, None] = Exploration([(0, ())])
         self.steps: list[list[tuple[Step, int]]] = []  # with the kind of the event
-        top = self.question.levels - 1
+        top = self.query.levels - 1
         taken = 0
         for level, memory in numbers:
-            found: dict[Step, int] = {}
+            steps: dict[Step, int] = {}
             for number, kind in enumerate(kinds):
                 taken += 1
                 if taken > MOST_STEPS:
@@ -102,29 +100,26 @@ class FiniteSpace(RegionGraph):
                 if action is None:
                     continue
                 after = tuple(
-                    self._remembered(each, age + 1)
-                    for age, each in enumerate((kind, *memory)[: self.question.depth])
+                    self._remembered(event, age + 1)
+                    for age, event in enumerate((kind, *memory)[: self.query.depth])
                 )
                 node = (min(level + 1, top), after)
-                found.setdefault((action, numbers[node]), number)
-            self.steps.append(list(found.items()))
-        plain = [[step for step, _ in each] for each in self.steps]
+                steps.setdefault((action, numbers[node]), number)
+            self.steps.append(list(steps.items()))
+        plain = [[step for step, _ in row] for row in self.steps]
         nodes = numbers.states
         self.block = quotient(plain, [level for level, _ in nodes])
-        # The initial node need not be in block 0.
-        order = {self.block[0]: 0}
-        for each in self.block:
-            order.setdefault(each, len(order))
-        self.block = [order[each] for each in self.block]
+        order: dict[int, int] = {}  # numbers the block of the initial node 0
+        self.block = [order.setdefault(block, len(order)) for block in self.block]
         self.edges = [[] for _ in order]
         self.level = [0] * len(order)
-        for node_number, steps in enumerate(plain):
-            merged = {(action, self.block[to]) for action, to in steps}
+        for node_number, row in enumerate(plain):
+            merged = {(action, self.block[to]) for action, to in row}
             self.edges[self.block[node_number]] = sorted(merged)
             self.level[self.block[node_number]] = nodes[node_number][0]
 
     def _action(self, level: int, gram: Sequence[tuple[object, ...]]) -> tuple[int, ...] | None:
-        """Return the classes that the readers read, or None if no stream goes on so."""
+        """Return the classes that the readers read, or None if no stream has this gram."""
 
         def true(guard: Guard) -> bool:
             match guard:
@@ -141,35 +136,35 @@ class FiniteSpace(RegionGraph):
             assert isinstance(guard, Comparison | Truth)
             return self._atom(guard, gram)
 
-        if level and not true(self.question.order):
+        if level and not true(self.query.order):
             return None
         action = []
-        for reader in self.question.readers:
+        for reader in self.query.readers:
             classes = reader[level]
             if classes is None:
                 action.append(SILENT)
                 continue
-            found = next((at for at, guard in enumerate(classes) if true(guard)), None)
-            if found is None:
+            read = next((cls for cls, guard in enumerate(classes) if true(guard)), None)
+            if read is None:
                 return None
-            action.append(found)
+            action.append(read)
         return tuple(action)
 
     def _atom(self, atom: Comparison | Truth, gram: Sequence[tuple[object, ...]]) -> bool:
-        listed = len(self.fields.listed)
-        if atom in self.fields.moved:
-            at, age = self.fields.moved[atom]
-            return age < len(gram) and bool(gram[age][listed + at])
+        listed = len(self.kinds.listed)
+        if atom in self.kinds.moved:
+            index, age = self.kinds.moved[atom]
+            return age < len(gram) and bool(gram[age][listed + index])
         events: list[Any] = [
-            dict(zip(self.fields.listed, kind[:listed], strict=True)) for kind in reversed(gram)
+            dict(zip(self.kinds.listed, kind[:listed], strict=True)) for kind in reversed(gram)
         ]
-        missing = [None] * (self.question.depth + 1 - len(events))
+        missing = [None] * (self.query.depth + 1 - len(events))
         return holds(atom, [*missing, *events], numbers=EXACT)
 
     def streams(
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
-        """Return events along a path: any event of the right kind will do."""
+        """Return events along a path: any event of a kind represents it."""
         main, node = self._walk(path, 0)
         return main, [self._walk(branch, node)[0] for branch in branches]
 
@@ -182,29 +177,27 @@ class FiniteSpace(RegionGraph):
                 if own == action and self.block[to] == region
             ]
             kind, node = choices[0]
-            events.append(self._event(self.fields.kinds[kind]))
+            events.append(self._event(self.kinds.members[kind]))
         return events, node
 
     def _event(self, kind: Kind) -> Event:
         if kind not in self._models:
-            found = readable_event(
-                self.fields.guard(kind, self.question), self.question.fields, self.constants
-            )
-            self._models[kind] = {} if found is None else found
+            guard = self.kinds.guard(kind, self.query)
+            self._models[kind] = readable_event(guard, self.query.fields, self.constants) or {}
         return self._models[kind]
 
 
 @dataclass(frozen=True)
-class _Fields:
-    """Which fields are listed by value, the atoms about one event, and the kinds that there are."""
+class _EventKinds:
+    """The fields that are listed by value, the atoms about one event, and the kinds of events."""
 
     listed: tuple[str, ...]
     unary: tuple[Atom, ...]
-    moved: Mapping[Atom, tuple[int, int]]  # an atom as written → its place in `unary`, its age
-    kinds: tuple[Kind, ...]
+    moved: Mapping[Atom, tuple[int, int]]  # an atom of a guard → its index in `unary`, its age
+    members: tuple[Kind, ...]
 
-    def guard(self, kind: Kind, question: RegionQuery) -> Guard:
-        """Return what holds of an event of a kind."""
+    def guard(self, kind: Kind, query: RegionQuery) -> Guard:
+        """Return the guard that describes the events of a kind."""
         return terms.And(
             (
                 *(
@@ -212,67 +205,67 @@ class _Fields:
                     for atom, true in zip(self.unary, kind.truths, strict=True)
                 ),
                 *(
-                    _is(name, value, question.fields[name])
+                    _is(name, value, query.fields[name])
                     for name, value in zip(self.listed, kind.values, strict=True)
                 ),
             )
         )
 
 
-def finite_regions(question: RegionQuery, budget: Budget) -> FiniteSpace | None:
-    """Return the space of a question if it has finitely many kinds of events, else None."""
-    fields = _fields(question)
-    if fields is None:
+def finite_regions(query: RegionQuery, budget: Budget) -> FiniteRegions | None:
+    """Return the region graph of a query if it has few kinds of events, else None."""
+    kinds = _event_kinds(query)
+    if kinds is None:
         return None
     try:
-        return FiniteSpace(question, fields, budget)
+        return FiniteRegions(query, kinds, budget)
     except TooManyError:
         return None
 
 
-def _fields(question: RegionQuery) -> _Fields | None:
+def _event_kinds(query: RegionQuery) -> _EventKinds | None:
     unary: dict[Atom, int] = {}
     moved: dict[Atom, tuple[int, int]] = {}
     listed: dict[str, list[Value]] = {}
-    for atom in dict.fromkeys(each for guard in question.guards() for each in atoms(guard)):
+    for atom in dict.fromkeys(atom for guard in query.guards() for atom in atoms(guard)):
         if isinstance(atom, IsFirst):
             continue
-        ages = {-each.offset for each in terms.fields(atom)}
+        ages = {-field.offset for field in terms.fields(atom)}
         if len(ages) <= 1:
             age = max(ages, default=0)
-            shifted = _shifted(atom, age)
-            moved[atom] = (unary.setdefault(shifted, len(unary)), age)
+            current = _moved_to_now(atom, age)
+            moved[atom] = (unary.setdefault(current, len(unary)), age)
             continue
-        for each in terms.fields(atom):
-            values = listed.get(each.name) or _values(each, question)
+        for field in terms.fields(atom):
+            values = listed.get(field.name) or _values(field, query)
             if values is None:
                 return None
-            listed[each.name] = values
-    kinds = _kinds(tuple(unary), listed, question.fields)
+            listed[field.name] = values
+    kinds = _kinds(tuple(unary), listed, query.fields)
     if kinds is None:
         return None
-    found = _Fields(tuple(listed), tuple(unary), moved, tuple(kinds))
+    event_kinds = _EventKinds(tuple(listed), tuple(unary), moved, tuple(kinds))
     if any(
         isinstance(atom, Comparison) and not (terms.linear(atom.left) and terms.linear(atom.right))
         for atom in unary
-    ):  # a product of fields: whether such an event can be is asked of each kind
+    ):  # with products of fields, the solver decides for each kind whether it exists
         if any(terms.divides(atom) for atom in unary):
-            return None  # by zero, perhaps: no exact number, but one at run time
-        constants = constants_of(question.guards())
+            return None  # division by zero has no exact value, but one at run time
+        constants = constants_of(query.guards())
         try:
             real = [
                 kind
                 for kind in kinds
-                if readable_event(found.guard(kind, question), question.fields, constants)
+                if readable_event(event_kinds.guard(kind, query), query.fields, constants)
             ]
         except UndecidedError:
             return None
-        return replace(found, kinds=tuple(real))
-    return found
+        return replace(event_kinds, members=tuple(real))
+    return event_kinds
 
 
-def _values(field: Field, question: RegionQuery) -> list[Value] | None:
-    """Return the values that a field has in streams that conform, if they are few."""
+def _values(field: Field, query: RegionQuery) -> list[Value] | None:
+    """Return the values that a field can have in a stream that conforms, if they are few."""
     if field.type == BOOL:
         return [False, True]
     if field.type.values:
@@ -280,45 +273,45 @@ def _values(field: Field, question: RegionQuery) -> list[Value] | None:
     if field.kind != "whole":
         return None
     now = Field(field.name, 0, field.type)
-    # What every event of a stream satisfies: some class of each reader that reads from the first.
+    # Every event satisfies a class of each reader that reads from the first event on.
     always = terms.And(
         tuple(
             terms.Or(classes)
-            for reader in question.readers
+            for reader in query.readers
             if (classes := reader[0]) is not None
-            and all(each.offset == 0 for guard in classes for each in terms.fields(guard))
+            and all(field.offset == 0 for guard in classes for field in terms.fields(guard))
             and reader[0] == reader[-1]
         )
     )
-    if all(each != now for each in terms.fields(always)):
-        return None  # nothing is said of it
-    return _listed(always, now, question.fields)
+    if now not in terms.fields(always):
+        return None  # no class restricts the field
+    return _whole_values(always, now, query.fields)
 
 
-def _listed(always: Guard, field: Field, types: Mapping[str, Type]) -> list[Value] | None:
+def _whole_values(always: Guard, field: Field, types: Mapping[str, Type]) -> list[Value] | None:
     """Return the values that a whole number can have under a guard, if they are few."""
-    found: deque[int] = deque()
-    while len(found) <= WIDTH:
-        others = tuple(Comparison("!=", field, Constant(value)) for value in found)
+    values: list[int] = []
+    while len(values) <= MOST_VALUES_LISTED:
+        others = tuple(Comparison("!=", field, Constant(value)) for value in values)
         try:
-            model = readable_event(terms.And((always, *others)), types, {field.name: [0, *found]})
+            model = readable_event(terms.And((always, *others)), types, {field.name: [0, *values]})
         except UndecidedError:
             return None
         if model is None:
-            return sorted(found)  # type: ignore[return-value]
+            return sorted(values)  # type: ignore[return-value]
         value = model[field.name]
         assert isinstance(value, int)
-        found.append(value)
+        values.append(value)
     return None
 
 
 def _kinds(
     unary: tuple[Atom, ...], listed: Mapping[str, Sequence[Value]], fields: Mapping[str, Type]
 ) -> list[Kind] | None:
-    """Return every kind of events that can be, as far as atoms without products can tell."""
+    """Return every kind of events that exists, treating products of fields as free."""
     names = [(name, value) for name, values in listed.items() for value in values]
     marks: list[Guard] = [*unary, *(_is(name, value, fields[name]) for name, value in names)]
-    found = []
+    kinds: list[Kind] = []
     try:
         for row in combinations(marks, 0, floating=False, most=8 * MOST_KINDS, exactly=True):
             chosen = {
@@ -327,12 +320,12 @@ def _kinds(
                 if true
             }
             if len(chosen) == len(listed):
-                found.append(Kind(tuple(chosen[name] for name in listed), row[: len(unary)]))
-            if len(found) > MOST_KINDS:
+                kinds.append(Kind(tuple(chosen[name] for name in listed), row[: len(unary)]))
+            if len(kinds) > MOST_KINDS:
                 return None
     except (TooManyRowsError, UndecidedError):
         return None
-    return sorted(found, key=repr)
+    return sorted(kinds, key=repr)
 
 
 def _is(name: str, value: Value, type_: Type) -> Guard:
@@ -343,8 +336,8 @@ def _is(name: str, value: Value, type_: Type) -> Guard:
     return Comparison("=", field, Constant(value))
 
 
-def _shifted(atom: Atom, age: int) -> Atom:
-    """Return an atom about the event so many places back as one about the current event."""
+def _moved_to_now(atom: Atom, age: int) -> Atom:
+    """Return an atom about an earlier event as one about the current event."""
 
     def moved(term: terms.Term) -> terms.Term:
         match term:

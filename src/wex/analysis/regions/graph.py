@@ -1,9 +1,9 @@
-"""A space: what can come next, as a finite graph of regions.
+"""Region graphs: which events can follow which, as a finite graph.
 
-A *region* is a set of memories (the events that grams still show) from which the same can come.
-Each edge has an *action*: the class that every reader reads, -1 for one that does not read yet.
-If the space is exact, every path of the graph is the path of a stream; in any case every stream
-has its path.
+A *memory* is the earlier events that grams still show; a *region* is a set of memories from which
+the same can follow. Each edge has an *action*: the class that every reader reads, `SILENT` for a
+reader that does not read yet. Every stream has its path in the graph; if the graph is exact, every
+path is the path of a stream.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from wex.theory.evaluate import Event
 
 Action = tuple[int, ...]
-Step = tuple[Action, int]  # an action, and the region behind it
+Step = tuple[Action, int]  # an action, and the region after it
 STEPS = 256  # of work, between two looks at the clock
 SILENT = -1  # the class of a reader that does not read yet
 
 
 @dataclass
 class Budget:
-    """How much work an answer may take; what is not finished then is said to be so.
+    """How much work an answer may take; an answer that needs more is "unknown" or not exact.
 
-    The seconds are those that this thread has worked: an answer does not depend on what else the
-    machine does.
+    The seconds are CPU time of this thread, so that answers do not depend on the load of the
+    machine.
     """
 
     regions: int = 150
@@ -41,7 +41,7 @@ class Budget:
     _steps: int = 0  # since the last look at the clock, which is slow on some systems
 
     def renew(self) -> None:
-        """Begin anew: for another answer."""
+        """Start again, for another answer."""
         self.began = time.thread_time()
 
     def left(self) -> float:
@@ -67,21 +67,21 @@ class Budget:
 
 
 class RegionGraph(ABC):
-    """The graph: region 0 is where streams begin; `edges[region]` are its distinct steps."""
+    """The graph: streams begin in region 0; `edges[region]` are the distinct steps from a region."""
 
-    way: str  # how it was made
+    method: str  # how the graph was made, in words
     exact: bool
     edges: list[list[Step]]
-    level: list[int]  # of each region
-    tick: int = 1_000_000  # microseconds between events of a stream, where there is a choice
+    level: list[int]  # of each region: how many events came before, up to the last level
+    tick: int = 1_000_000  # microseconds between events of a witness, where there is a choice
 
     @abstractmethod
     def streams(
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
-        """Return events along a path, and along continuations of it; None if there are none.
+        """Return events along a path, and along continuations of it; None if none are found.
 
-        Fields that the question does not read are not among them.
+        The events have only the fields that the query reads.
         """
 
     def recurring(
@@ -90,20 +90,20 @@ class RegionGraph(ABC):
         cycle: Sequence[Step],  # noqa: ARG002
         tail: Sequence[Step],  # noqa: ARG002
     ) -> tuple[list[Event], list[Event], list[Event]] | None:
-        """Return events of a stem, a cycle and a tail, the cycle such that it can be repeated.
+        """Return events of a stem, a cycle and a tail such that the cycle can be repeated.
 
-        That needs no exact space: a cycle that leaves memory as it was is its own proof. None if
-        there is none, or it was not looked for.
+        This needs no exact graph: a cycle with the same memory before and after it can be repeated.
+        None if no such events are found.
         """
         return None
 
     def least_gap(self, name: str) -> int | None:  # noqa: ARG002
-        """Return by how much a field rises at least from one event to the next, if that is known."""
+        """Return the least rise of a field from one event to the next, if it is known."""
         return None
 
 
 def quotient(edges: Sequence[Sequence[Step]], labels: Sequence[int]) -> list[int]:
-    """Return the block of each region: those in one block have one label and can do the same."""
+    """Return the block of each region: regions of one block have the same label and the same steps."""
     blocks = list(labels)
     count = len(set(labels))
     while True:

@@ -1,8 +1,8 @@
-"""What is asked of the regions: which automata read the stream, by which classes of grams.
+"""Queries to a region graph: the automata that read the stream, and their classes of grams.
 
-Positions count up to a last *level*; from there on every gram looks the same. A reader has guards
-for its classes at each level, or none where it does not read yet. The order of the stream is part
-of every question: events come sorted, and keys do not change.
+Positions count up to a last *level*, after which all grams have the same shape. At each level a
+reader has a guard for each of its classes, or none if it does not read yet. The order of the stream
+is part of every query: events come sorted, and keys do not change.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ Classes = tuple[Guard, ...]
 
 @dataclass(frozen=True)
 class RegionQuery:
-    """Readers, each with its classes by level (None: it does not read yet), and the order.
+    """The readers, each with its classes by level (None if it does not read yet), and the order.
 
-    `fields` are those that are `declared`, with the types that stand for NULL too in `ranks`.
-
-    `depth` is how many earlier events a gram shows; `exact` is false if the order cannot be told
-    exactly. `rising` are the columns that can tell all events apart, as nothing else is asked of
-    them.
+    `fields` are the `declared` fields, where those in `ranks` have a type with a value for NULL.
+    `depth` is how many earlier events a gram shows; `exact` is false if a guard cannot express the
+    order exactly. No guard reads the columns in `rising`: a witness may give each event another value.
     """
 
     fields: Mapping[str, Type]
@@ -53,47 +51,42 @@ class RegionQuery:
         return len(self.readers[0])
 
     def guards(self) -> list[Guard]:
-        """Return all guards, the order too."""
-        found = [
-            guard for reader in self.readers for classes in reader for guard in (classes or ())
-        ]
-        return [*found, self.order]
+        """Return the guards of all classes, and the order."""
+        read = [guard for reader in self.readers for classes in reader for guard in (classes or ())]
+        return [*read, self.order]
 
 
 def query_of(
     meaning: Meaning,
-    subjects: Sequence[AnalysedWindow],
-    promises: Sequence[AssumptionAutomaton],
+    windows: Sequence[AnalysedWindow],
+    assumptions: Sequence[AssumptionAutomaton],
     *,
     moments: bool = False,
 ) -> RegionQuery:
-    """Return the question about some windows of a spec under assumptions.
+    """Return the query for some windows of a spec under assumptions.
 
-    With `moments` there is one more reader: whether an event is at the same time as the one before.
+    With `moments` one more reader tells whether an event has the same time as the one before.
     """
     first = [name.text for name in meaning.spec.stream.order_by][:1]
     same = equal(first[0], meaning.fields[first[0]]) if moments else None
-    asked = [guard for each in subjects for guard in each.classes]
-    asked += [guard for each in promises for phase in each.phases for guard in phase.guards]
-    asked += [same] if same else []
-    relevant = {field.name for guard in asked for field in terms.fields(guard)}
+    guards = [guard for window in windows for guard in window.classes]
+    guards += [
+        guard for assumption in assumptions for phase in assumption.phases for guard in phase.guards
+    ]
+    guards += [same] if same else []
+    relevant = {field.name for guard in guards for field in terms.fields(guard)}
     order = sorting(meaning, relevant)
-    depth = max(
-        [0, *(each.lookback for each in subjects), *(len(each.phases) - 1 for each in promises)]
-    )
-    depth = max(
-        [
-            depth,
-            *(-field.offset for guard in [*asked, order.guard] for field in terms.fields(guard)),
-        ]
-    )
-    firsts = any(isinstance(atom, IsFirst) for guard in asked for atom in atoms(guard))
+    depths = [window.lookback for window in windows]
+    depths += [len(assumption.phases) - 1 for assumption in assumptions]
+    depths += [-field.offset for guard in [*guards, order.guard] for field in terms.fields(guard)]
+    depth = max(depths, default=0)
+    firsts = any(isinstance(atom, IsFirst) for guard in guards for atom in atoms(guard))
     levels = depth + 1 + firsts
     readers: list[tuple[Classes | None, ...]] = [
-        tuple(each.classes if level >= each.first else None for level in range(levels))
-        for each in subjects
+        tuple(window.classes if level >= window.first else None for level in range(levels))
+        for window in windows
     ]
-    readers += [_promise_reader(each, levels) for each in promises]
+    readers += [_assumption_reader(assumption, levels) for assumption in assumptions]
     if same is not None:
         moment = (same, terms.Not(same))
         readers.append(tuple(moment if level else None for level in range(levels)))
@@ -110,50 +103,51 @@ def query_of(
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:
-    """Return all assumptions of a spec, those that are not checked too."""
+    """Return the automaton of all assumptions of a spec, the unchecked ones included."""
     return assumption_automaton(meaning, unchecked=True)
 
 
-def assumption_classes(promise: AssumptionAutomaton, level: int) -> list[list[int]]:
-    """Return the letters of a level that no state tells apart, together; none that leave it."""
-    phase = min(level, len(promise.phases) - 1)
-    states = _states_by_phase(promise)[phase]
-    found: dict[tuple[int, ...], list[int]] = {}
-    for letter in range(len(promise.phases[phase])):
+def assumption_classes(assumption: AssumptionAutomaton, level: int) -> list[list[int]]:
+    """Return the classes of letters of a level: letters on which all states agree, and some state lives."""
+    phase = min(level, len(assumption.phases) - 1)
+    states = _states_by_phase(assumption)[phase]
+    classes: dict[tuple[int, ...], list[int]] = {}
+    for letter in range(len(assumption.phases[phase])):
         column = tuple(
-            after if promise.live[after := promise.table[state][letter]] else -1 for state in states
+            after if assumption.live[after := assumption.table[state][letter]] else -1
+            for state in states
         )
         if any(after >= 0 for after in column):
-            found.setdefault(column, []).append(letter)
-    return list(found.values())
+            classes.setdefault(column, []).append(letter)
+    return list(classes.values())
 
 
-def _states_by_phase(promise: AssumptionAutomaton) -> list[list[int]]:
-    """Return the live states that a stream can be in at each phase."""
-    last = len(promise.phases) - 1
-    found: list[list[int]] = []
-    current = {0} if promise.live[0] else set()
+def _states_by_phase(assumption: AssumptionAutomaton) -> list[list[int]]:
+    """Return the live states that a stream can reach at each phase."""
+    last = len(assumption.phases) - 1
+    by_phase: list[list[int]] = []
+    current = {0} if assumption.live[0] else set()
     for phase in range(last + 1):
-        letters = len(promise.phases[phase])
+        letters = len(assumption.phases[phase])
 
         def successors(state: int, letters: int = letters) -> list[int]:
-            return [after for after in promise.table[state][:letters] if promise.live[after]]
+            return [after for after in assumption.table[state][:letters] if assumption.live[after]]
 
-        if phase == last:  # from here on the phase stays
+        if phase == last:  # the last phase lasts for ever
             current = set(explore(current, successors)[0])
-        found.append(sorted(current))
+        by_phase.append(sorted(current))
         current = {after for state in current for after in successors(state)}
-    return found
+    return by_phase
 
 
-def _promise_reader(promise: AssumptionAutomaton, levels: int) -> tuple[Classes | None, ...]:
-    found: list[Classes] = []
+def _assumption_reader(assumption: AssumptionAutomaton, levels: int) -> tuple[Classes | None, ...]:
+    """Return the classes of an assumption by level, as guards."""
+    reader: list[Classes] = []
     for level in range(levels):
-        letters = promise.phases[min(level, len(promise.phases) - 1)]
-        classes = assumption_classes(promise, level)
-        found.append(
-            tuple(
-                guard_of_letters(letters, sum(1 << letter for letter in each)) for each in classes
-            )
-        )
-    return tuple(found)
+        letters = assumption.phases[min(level, len(assumption.phases) - 1)]
+        masks = [
+            sum(1 << letter for letter in members)
+            for members in assumption_classes(assumption, level)
+        ]
+        reader.append(tuple(guard_of_letters(letters, mask) for mask in masks))
+    return tuple(reader)
