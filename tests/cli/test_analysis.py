@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_check import run
+from tests.cli.commands import run
 
 HOT = "stream s (t real) window hot match [t > 90] [t > 80]* [t <= 80]"
 RISE = "stream s (x int) window w match [x > x[-1]]+"

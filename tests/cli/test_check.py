@@ -6,27 +6,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-WEX = [str(Path(sys.executable).with_name("wex"))]
+from tests.cli.commands import WEX, run
+
 RIGHT = "stream s (x real) let up = x > x[-1] window rise match up{3} measure count() as n\n"
 WRONG = "stream s (x real)\nwindow w match [y > 1]\n"
-
-
-def run(
-    *args: str, stdin: str | bytes = "", **environment: str
-) -> subprocess.CompletedProcess[bytes]:
-    given = stdin.encode() if isinstance(stdin, str) else stdin
-    return subprocess.run(
-        [*WEX, *args],
-        input=given,
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
 
 
 def test_a_right_spec_is_summed_up(tmp_path: Path) -> None:
@@ -116,7 +103,7 @@ def test_odd_terminals_get_the_same_words() -> None:
 def test_output_without_a_reader(command: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "right.wex").write_text(RIGHT)
     (tmp_path / "wrong.wex").write_text(WRONG)
-    line = f"{WEX[0]} {command}"
+    line = f"{WEX} {command}"
     script = (
         f"set -o pipefail; {line}" if "head" not in line else f"{line}; exit ${{PIPESTATUS[0]}}"
     )
@@ -131,7 +118,7 @@ def test_output_without_a_reader(command: str, status: int, tmp_path: Path) -> N
 def test_an_interrupt_is_status_130(tmp_path: Path) -> None:
     pipe = tmp_path / "never"
     os.mkfifo(pipe)
-    with subprocess.Popen([*WEX, "check", str(pipe)], stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([WEX, "check", str(pipe)], stderr=subprocess.PIPE) as process:
         writer = os.open(
             pipe, os.O_WRONLY
         )  # waits until the command reads, which then waits for us

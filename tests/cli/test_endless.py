@@ -7,7 +7,6 @@ import os
 import pty
 import select
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,20 +14,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import wex
-from tests.cli.test_check import run
-from tests.cli.test_run import letters
+from tests.cli.commands import SMALL, TREND, WEX, letters, run, written
 from wex import examples
 from wex.examples import market
 
-TREND = Path(examples.__file__).parent / "trend.wex"
-SMALL = ("--buckets", "2", "--conf", "spark.sql.shuffle.partitions=2")
-WEX = str(Path(sys.executable).with_name("wex"))
 HEAD = "stream s (k string, t timestamp, x int) partition by k order by t "
-
-
-def written(folder: Path) -> int:
-    """Return how many windows the files of a folder have."""
-    return sum(parquet.read_table(each).num_rows for each in folder.glob("part-*.parquet"))
 
 
 def on_a_terminal(command: list[str], folder: Path, until: bytes) -> tuple[int, str]:

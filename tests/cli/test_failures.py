@@ -15,8 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import wex
-from tests.cli.test_check import run
-from tests.cli.test_endless import SMALL, TREND, WEX, written
+from tests.cli.commands import SMALL, TREND, WEX, run, written
 from wex import examples
 from wex.examples import market
 from wex.spark.batch_job import Job

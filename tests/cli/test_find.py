@@ -17,7 +17,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import wex
-from tests.cli.test_check import WEX, run
+from tests.cli.commands import WEX, run
 from wex import examples
 from wex.engine.files import reading
 from wex.engine.files.reading import read_table
@@ -202,7 +202,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_progress_is_shown_on_a_terminal_only() -> None:
-    command = [*WEX, "find", str(STOCKS), str(DATA / "stocks.csv"), "--json"]
+    command = [WEX, "find", str(STOCKS), str(DATA / "stocks.csv"), "--json"]
     primary, secondary = pty.openpty()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=secondary) as process:
         os.close(secondary)

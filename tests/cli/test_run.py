@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
 
 import wex
-from tests.cli.test_check import run
+from tests.cli.commands import TREND, letters, run
 from wex import examples
 from wex.examples import market
-
-TREND = str(Path(examples.__file__).parent / "trend.wex")
 
 
 def test_parquet_to_parquet_and_not_over_it(tmp_path: Path) -> None:
     table = market.trades(5_000, 7)
     market.write(table, tmp_path / "in")
-    args = ("run", TREND, "--input", str(tmp_path / "in"), "--output", str(tmp_path / "out"))
+    args = ("run", str(TREND), "--input", str(tmp_path / "in"), "--output", str(tmp_path / "out"))
     done = run(*args, "--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=3")
     assert done.returncode == 0, done.stderr
     found = parquet.read_table(tmp_path / "out")
@@ -45,7 +41,7 @@ def test_csv_of_ones_own(tmp_path: Path) -> None:
     csv.write_csv(shuffled, tmp_path / "in.csv")
     args = (
         "run",
-        TREND,
+        str(TREND),
         "--input",
         str(tmp_path / "in.csv"),
         "--output",
@@ -70,7 +66,7 @@ def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
     }
     for name, words in said.items():
         out = tmp_path / "out"
-        done = run("run", TREND, "--input", str(tmp_path / name), "--output", str(out))
+        done = run("run", str(TREND), "--input", str(tmp_path / name), "--output", str(out))
         assert (done.returncode, words in done.stderr) == (2, True), (name, done.stderr)
         assert b"Traceback" not in done.stderr
         assert b"\tat " not in done.stderr
@@ -78,10 +74,10 @@ def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_calls_that_are_wrong_need_no_spark(tmp_path: Path) -> None:
-    done = run("run", TREND, "--input", "x")
+    done = run("run", str(TREND), "--input", "x")
     assert done.returncode == 2
     assert b"--output" in done.stderr
-    done = run("run", TREND, "--input", "x", "--output", "y", "--conf", "nonsense")
+    done = run("run", str(TREND), "--input", "x", "--output", "y", "--conf", "nonsense")
     assert (done.returncode, b"name=value" in done.stderr) == (2, True)
 
 
@@ -147,9 +143,3 @@ def test_bad_rows_are_put_aside(tmp_path: Path) -> None:
     assert not kept & {path.name for path in bad.iterdir()}
     refused = run(*aside[:5], str(tmp_path / "other"), *aside[6:])
     assert (refused.returncode, b"another run" in refused.stderr) == (2, True), refused.stderr
-
-
-def letters(folder: Path) -> list[dict[str, Any]]:
-    """Return the dead letters in a folder."""
-    lines = [line for each in folder.glob("*.jsonl") for line in each.read_text().splitlines()]
-    return [json.loads(line) for line in sorted(lines)]

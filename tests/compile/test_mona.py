@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import wex
 from tests.compile.mona import HERE, MISSING, Oracle, disagreement, program
-from tests.compile.test_notations import closed
+from tests.strategies.formulas import closed
 from wex.compile.guards import deciding_parts, predicates
 from wex.compile.logic import logic_of
 from wex.spec import meaning as meaning_of

@@ -8,23 +8,22 @@ and restored between them. The first difference ends the run, with the spec and 
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
-from functools import lru_cache
 
 import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.compare import assert_same
-from tests.engine.test_engine import in_stream_order, pair_specs
+from tests.engine.compare import assert_same, assert_same_streams, find_moving, outcome
 from tests.strategies import streams
-from wex.engine.engine import Engine, engine_of
+from tests.strategies.specs import pair_specs
+from wex.engine.engine import engine_of
 from wex.engine.input.prepare import Arriving
 from wex.reference.find import find_by_definition
 from wex.spec import tree
-from wex.stages import plan_of
 from wex.theory.evaluate import Event
 
 STREAMS = 8  # for each spec: compiling it takes longest
@@ -42,33 +41,14 @@ def compare(spec: tree.Spec, events: list[Event], tally: Tally) -> None:
     """Check that all ways to run a spec on some events agree."""
     table = streams.table(events)
     tally.pairs += 1
-    try:
-        expected = find_by_definition(spec, table)
-    except wex.DataError:
+    expected = outcome(find_by_definition, spec, table)
+    if isinstance(expected, wex.DataError):
         tally.refused += 1
-        for run in (wex.find, _moving):
-            try:
-                run(spec, table)
-            except wex.DataError:
-                continue
-            raise AssertionError("the definition refuses what the engine takes") from None
-        return
-    tally.windows += expected.num_rows
-    assert_same(wex.find(spec, table), expected)
-    assert_same(_moving(spec, table), expected)
-    assert_same(in_stream_order(_in_pieces(spec, table)), in_stream_order(expected))
-
-
-@lru_cache(maxsize=4)
-def _moving_engine(spec: tree.Spec) -> Engine:
-    return Engine(plan_of(spec), most_configs=1)
-
-
-def _moving(spec: tree.Spec, table: pa.Table) -> pa.Table:
-    engine = _moving_engine(spec)
-    arriving = Arriving(engine, table)
-    prior = engine.fresh(len(arriving.starts))
-    return engine.run(arriving.batch(prior), prior, last=True)[0]
+    else:
+        tally.windows += expected.num_rows
+    assert_same(outcome(wex.find, spec, table), expected)
+    assert_same(outcome(find_moving, spec, table), expected)
+    assert_same_streams(outcome(_in_pieces, spec, table), expected, spec, table)
 
 
 def _in_pieces(spec: tree.Spec, table: pa.Table) -> pa.Table:
@@ -85,6 +65,7 @@ def _in_pieces(spec: tree.Spec, table: pa.Table) -> pa.Table:
 
 def main(pairs: int, number: int) -> None:
     """Run so many pairs."""
+    logging.getLogger("wex").setLevel(logging.ERROR)  # warnings about specs cost an analysis each
     tally = Tally()
 
     @seed(number)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.compare import assert_same
-from tests.engine.test_engine import in_stream_order, pair_specs
+from tests.engine.compare import assert_same, in_stream_order
 from tests.strategies import streams
+from tests.strategies.specs import pair_specs
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT, BadRows, Sieve
 from wex.engine.input.prepare import Arriving

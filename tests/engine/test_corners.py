@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 import wex
 from tests.engine.compare import assert_same
+from tests.strategies.specs import with_scales
 from wex.engine.files import reading
 from wex.engine.find import Request, find_in_files
 from wex.reference.find import find_by_definition
@@ -24,9 +25,9 @@ from wex.spec import tree
 
 def both(spec: tree.Spec, data: pa.Table) -> list[dict[str, object]]:
     """Return what the engine finds, which is what the definition finds."""
-    found = wex.find(spec, data)
-    assert_same(found, find_by_definition(spec, data))
-    return found.to_pylist()  # type: ignore[no-any-return]
+    scaled = with_scales(spec)
+    assert_same(wex.find(scaled, data), find_by_definition(scaled, data))
+    return wex.find(spec, data).to_pylist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import wex
-from tests.engine.test_bucket import SPEC, table
+from tests.engine.tables import SPEC, table
 from wex.engine.engine import engine_of
 from wex.engine.streaming.bucket import Bucket, Rules
 from wex.reference.find import find_by_definition

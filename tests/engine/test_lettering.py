@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.test_truths import batch_of
+from tests.engine.tables import batch_of
 from tests.strategies import specs, streams
 from wex.compile.plan import PlannedLetters
 from wex.engine.eval.letters import Lettering
@@ -46,9 +46,10 @@ def test_letters_from_columns_are_those_of_the_grams(
                 for word in words
                 for letter in by_grams(plan.guards, window.letters, word, window.lookback, first)
             ]
-        except wex.DataError:
-            with pytest.raises(wex.DataError):
+        except wex.DataError as error:
+            with pytest.raises(wex.DataError) as caught:
                 Lettering(plan, [reader], coded=False).read(batch)
+            assert caught.value.code == error.code == "arithmetic"
         else:
             (letters,) = Lettering(plan, [reader], coded=False).read(batch)
             (codes,) = Lettering(plan, [reader], coded=True).read(batch)

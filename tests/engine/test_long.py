@@ -13,6 +13,7 @@ import pytest
 
 import wex
 from tests.engine.compare import assert_same
+from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input import batch
 from wex.engine.input.prepare import Arriving
@@ -66,7 +67,7 @@ def table(keys: int) -> pa.Table:
 
 
 def spec_of(name: str) -> tree.Spec:
-    return wex.parse(f"{STREAM} window w {WINDOWS[name]} {MEASURES}")
+    return with_scales(wex.parse(f"{STREAM} window w {WINDOWS[name]} {MEASURES}"))
 
 
 def test_every_machine_is_there() -> None:

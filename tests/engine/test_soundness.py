@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import wex
-from tests.engine.test_bucket import SPEC as BUCKET_SPEC
-from tests.engine.test_bucket import microseconds, table
+from tests.engine.tables import SPEC as BUCKET_SPEC
+from tests.engine.tables import microseconds, table
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine, engine_of

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.compare import assert_same
-from tests.engine.test_engine import pair_specs, some_events
+from tests.engine.compare import assert_same, outcome
 from tests.strategies import streams
+from tests.strategies.specs import pair_specs
+from tests.strategies.streams import some_events
 from wex.engine.engine import engine_of
 from wex.engine.input.prepare import Arriving
 from wex.engine.sorted_scan import SortedScan
@@ -24,14 +25,7 @@ def test_pieces_give_what_the_whole_gives(
 ) -> None:
     table, engine = streams.table(events), engine_of(spec)
     table = Arriving(engine, table).table
-    try:
-        expected = wex.find(spec, table)
-    except wex.DataError:
-        with pytest.raises(wex.DataError):
-            swept(spec, table, data)
-        return
-    found = swept(spec, table, data)
-    assert_same(found, expected)
+    assert_same(outcome(swept, spec, table, data), outcome(wex.find, spec, table))
 
 
 def swept(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import wex
+from tests.engine.tables import batch_of
 from tests.strategies import specs, streams
-from tests.strategies.specs import FIELDS
-from tests.theory.test_letters import guard, guards_of
+from tests.theory.guards import guard, guards_of
 from wex.engine.eval.guards import Deciders, kleene
 from wex.engine.eval.terms import Faults
 from wex.engine.input.batch import Batch, BatchView
 from wex.spec import tree
-from wex.spec.types import INT, REAL, Type
+from wex.spec.types import INT, REAL
 from wex.theory.evaluate import ArithmeticFault, Event, holds
 from wex.theory.terms import Guard, offsets
 
@@ -67,12 +67,6 @@ def check(written: tree.Expr, words: list[list[Event]]) -> None:
             if position >= k:
                 assert known[row] == expected
     assert (held is None) == (first_fault is not None)
-
-
-def batch_of(table: pa.Table, lengths: list[int], fields: dict[str, Type] = FIELDS) -> Batch:
-    ends = np.cumsum(lengths).astype(np.int64)
-    starts = ends - np.array(lengths, dtype=np.int64)
-    return Batch(table, fields, (), starts, starts, ends, np.zeros(len(lengths), dtype=np.int64))
 
 
 def two_valued(found: Guard, batch: Batch) -> list[bool] | None:

@@ -25,8 +25,8 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
-from tests.engine.test_engine import pair_specs
 from tests.strategies import streams
+from tests.strategies.specs import pair_specs
 from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import Sieve

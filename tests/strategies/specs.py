@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
@@ -292,3 +293,31 @@ def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.
         tuple(draw(st.lists(st.builds(tree.Assume, regexes, st.booleans()), max_size=1))),
         tuple(draw(windows(f"w{at}", formulas_too=formulas_too)) for at in range(count)),
     )
+
+
+# --- Specs whose windows two engines are compared on
+
+ROUNDED = ("sum", "avg", "var", "stddev")  # the aggregates whose results may round
+
+
+def with_scales(spec: tree.Spec) -> tree.Spec:
+    """Return the spec with measures of the least and largest value that each of ROUNDED reads.
+
+    Beside `sum(x) as m` these are `m_sum_min` and `m_sum_max`.
+    """
+    return replace(spec, windows=tuple(map(_scaled, spec.windows)), source=None)
+
+
+def _scaled(window: tree.Window) -> tree.Window:
+    scales = []
+    for measure in window.measures:
+        value = measure.value
+        if isinstance(value, tree.Call) and value.name.text in ROUNDED:
+            for extreme in ("min", "max"):
+                text = f"{measure.name.text}_{value.name.text}_{extreme}"
+                call = tree.Call(name(extreme), value.args, value.filter)
+                scales.append(tree.Measure(call, name(text)))
+    return replace(window, measures=(*window.measures, *scales))
+
+
+pair_specs = specs(formulas_too=False, most=3).map(with_scales)

@@ -48,6 +48,7 @@ _GAPPY_VALUES: dict[str, st.SearchStrategy[object]] = {
     "y": st.one_of(*[floats] * 15, st.just(float("nan"))),
 }
 gappy_events: st.SearchStrategy[Event] = st.fixed_dictionaries(_GAPPY_VALUES)  # type: ignore[arg-type]
+some_events = st.lists(events, max_size=10) | st.lists(gappy_events, max_size=10)
 
 
 def exact(event: Event) -> Event:

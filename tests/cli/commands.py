@@ -1,0 +1,43 @@
+"""Running commands as a user does, and reading the files that they write."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyarrow import parquet
+
+from wex import examples
+
+WEX = str(Path(sys.executable).with_name("wex"))
+TREND = Path(examples.__file__).parent / "trend.wex"
+SMALL = ("--buckets", "2", "--conf", "spark.sql.shuffle.partitions=2")
+
+
+def run(
+    *args: str, stdin: str | bytes = "", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run `wex` with some arguments, in a process of its own."""
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    return subprocess.run(
+        [WEX, *args],
+        input=given,
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def written(folder: Path) -> int:
+    """Return how many windows the files of a folder have."""
+    return sum(parquet.read_table(each).num_rows for each in folder.glob("part-*.parquet"))
+
+
+def letters(folder: Path) -> list[dict[str, Any]]:
+    """Return the dead letters in a folder."""
+    lines = [line for each in folder.glob("*.jsonl") for line in each.read_text().splitlines()]
+    return [json.loads(line) for line in sorted(lines)]

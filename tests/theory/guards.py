@@ -1,0 +1,25 @@
+"""Guards from written predicates."""
+
+from __future__ import annotations
+
+import wex
+from tests.strategies import specs
+from tests.strategies.specs import FIELDS
+from wex.spec import meaning, tree
+from wex.spec.resolve.expand import expand_expr
+from wex.theory.terms import Guard
+from wex.theory.translate import guard_of
+
+
+def guards_of(written: list[tree.Expr]) -> list[Guard]:
+    lets: dict[str, tree.Expr] = {}
+    for name, value in specs.LETS.items():
+        lets[name] = expand_expr(value, lets)
+    return [guard_of(expand_expr(each, lets), FIELDS) for each in written]
+
+
+def guard(text: str, fields: str = "x real, y real, n int, m int, c string") -> Guard:
+    found = meaning(wex.parse(f"stream s ({fields}) window w match [{text}]"))
+    atom = found.expanded.windows[0].pairs[0].match
+    assert isinstance(atom, tree.Atom)
+    return guard_of(atom.predicate, found.fields)
