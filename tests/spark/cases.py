@@ -288,6 +288,7 @@ def wrong(call: Callable[[], object], code: str) -> wex.WexError:
 
 
 def mistakes_before_the_job(spark: SparkSession) -> None:
+    assert internals.python_of_local_workers(spark) == sys.executable
     frame = spark.createDataFrame(market.trades(10, 1))
     no_order = wex.parse("stream s (price real) window w match any")
     assert "order by" in str(wrong(lambda: windows(no_order), "no-order"))
