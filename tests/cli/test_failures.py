@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pyarrow import parquet
@@ -18,6 +19,7 @@ import wex
 from tests.cli.commands import SMALL, TREND, WEX, run, written
 from wex import examples
 from wex.examples import market
+from wex.spark import windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import failure
 
@@ -40,7 +42,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"
     folder.mkdir()
     mount = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    options = ["-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]
     if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:  # fmt: skip
         pytest.skip("no disk can be mounted here")
     yield folder
@@ -64,7 +66,7 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
 
 def test_the_disk_is_full(tmp_path: Path, small_disk: Path) -> None:
     """In an endless job; with more space it goes on from the same checkpoint."""
-    table = market.trades(100_000, 40).sort_by("ts")
+    table = market.trades(30_000, 40).sort_by("ts")
     (tmp_path / "in").mkdir()
     parquet.write_table(table, tmp_path / "in" / "0.parquet")
     out = small_disk / "out"
@@ -90,8 +92,8 @@ def test_java_is_killed(tmp_path: Path) -> None:
     command = [WEX, "run", str(TREND), "--input", "in", "--output", "out", "--stream", "--checkpoint", "c",
                "--trigger", "1 second", *SMALL]  # fmt: skip
     job = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True)
-    commits = tmp_path / "c" / "commits"
-    while job.poll() is None and not (commits.is_dir() and any(commits.iterdir())):
+    offsets = tmp_path / "c" / "offsets"  # the first micro-batch has begun
+    while job.poll() is None and not (offsets.is_dir() and any(offsets.iterdir())):
         time.sleep(0.2)
     for process in java_of(job.pid):
         os.kill(process, signal.SIGKILL)
@@ -138,21 +140,16 @@ def test_failures_of_clusters(text: str, message: str) -> None:
     assert failure(RuntimeError("something else"), job) is None
 
 
-def test_other_python(tmp_path: Path) -> None:
-    """Workers with another Python are found out before a job starts, and the line to set is told."""
+def test_other_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers with another Python are noticed before a job starts, and the hint has the line to set."""
     other = tmp_path / "python3"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
     other.chmod(0o755)
-    code = (
-        "from tests.spark.cases import TREND, market, windows\n"
-        "from pyspark.sql import SparkSession\n"
-        "spark = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false').getOrCreate()\n"
-        "frame = spark.createDataFrame(market.trades(100, 2))\n"
-        "frame.transform(windows(TREND))\n"
-    )
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    environment.pop("PYSPARK_PYTHON", None)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)  # fmt: skip
-    assert "error[workers-python]" in done.stderr, done.stderr
-    assert "run `python3`: there is no wex in it" in done.stderr
-    assert f"export PYSPARK_PYTHON={sys.executable}" in done.stderr
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    # A session that would start `python3`; tests/spark reads the program from real ones.
+    session = Mock(**{"conf.get.return_value": "local[1]", "sparkContext.pythonExec": "python3"})
+    with pytest.raises(wex.WexError) as caught:
+        windows(examples.spec("trend"))(Mock(sparkSession=session))
+    assert caught.value.code == "workers-python"
+    assert "run `python3`: there is no wex in it" in caught.value.message
+    assert f"export PYSPARK_PYTHON={sys.executable}" in str(caught.value.hint)

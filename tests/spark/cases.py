@@ -1,7 +1,4 @@
-"""What is checked on every kind of session: run as a script, it does so on one that it is told of.
-
-python -m tests.spark.cases classic|connect [CASE …]
-"""
+"""Cases of batch jobs for every kind of session, and the helpers that they share with streams."""
 
 from __future__ import annotations
 
@@ -291,6 +288,7 @@ def wrong(call: Callable[[], object], code: str) -> wex.WexError:
 
 
 def mistakes_before_the_job(spark: SparkSession) -> None:
+    assert internals.python_of_local_workers(spark) == sys.executable
     frame = spark.createDataFrame(market.trades(10, 1))
     no_order = wex.parse("stream s (price real) window w match any")
     assert "order by" in str(wrong(lambda: windows(no_order), "no-order"))
@@ -473,16 +471,3 @@ CASES = [
     mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip
-
-
-def main(kind: str, only: list[str] | None = None) -> None:
-    """Check all cases on a session of a kind."""
-    spark = session(kind)
-    for case in CASES if only is None else [each for each in CASES if each.__name__ in only]:
-        case(spark)
-        print(case.__name__, "fine", flush=True)  # noqa: T201
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:] or None)

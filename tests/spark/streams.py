@@ -1,11 +1,9 @@
-"""Streaming queries, checked on every kind of session: python -m tests.spark.streams classic|connect [CASE …]."""
+"""Cases of streaming queries for every kind of session."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-import tempfile
 from collections.abc import Callable
 from datetime import timedelta
 from math import isclose
@@ -19,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
-from tests.spark.cases import TREND, letters, rows, session, wrong
+from tests.spark.cases import TREND, letters, rows, wrong
 from tests.spark.kept import still_readable
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import Sieve
@@ -448,19 +446,3 @@ CASES: list[Callable[[SparkSession, Path], None]] = [
     any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go, restarts, upgrades, downstream,
     output_modes, two_specs, zones, poison, still_readable, refusals,
 ]  # fmt: skip
-
-
-def main(kind: str, only: list[str] | None = None) -> None:
-    """Check all cases on a session of a kind."""
-    spark = session(kind)
-    spark.conf.set(PROVIDER, ROCKSDB)
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    for case in CASES if only is None else [each for each in CASES if each.__name__ in only]:
-        with tempfile.TemporaryDirectory() as folder:
-            case(spark, Path(folder))
-        print(case.__name__, "fine", flush=True)  # noqa: T201
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:] or None)

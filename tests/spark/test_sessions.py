@@ -1,6 +1,7 @@
-"""Spark finds what `find` finds: on a classic session and on Spark Connect, each in a process.
+"""Spark finds the windows that `find` finds, on a classic session and on Spark Connect.
 
 All in one file, so that they run one after the other: a Connect server has its port for itself.
+`pytest tests/spark -k late_rows` runs one case on both kinds of session, `-k classic` one kind.
 """
 
 from __future__ import annotations
@@ -8,20 +9,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.spark import cases, streams
+from tests.spark.session_process import BATCH, STREAMING, SessionProcess
 
 
-@pytest.mark.parametrize("module", [cases, streams])
-@pytest.mark.parametrize("kind", ["classic", "connect"])
-def test_all_cases(kind: str, module: Any) -> None:
-    command = [sys.executable, "-m", module.__name__, kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    assert done.stdout.count("fine") == len(module.CASES)
+@pytest.mark.parametrize("case", BATCH)
+def test_batch(session_process: SessionProcess, case: str) -> None:
+    session_process.run(case)
+
+
+@pytest.mark.parametrize("case", STREAMING)
+def test_streaming(session_process: SessionProcess, case: str) -> None:
+    session_process.run(case)
 
 
 def test_killed() -> None:

@@ -116,7 +116,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     if stream and mode == "overwrite":
         raise click.UsageError("--stream appends to the output, it does not overwrite")
     require_spark()
-    from wex.spark.dataframe import with_order  # noqa: PLC0415  (loads Spark)
+    from wex.engine.streaming.rules import with_order  # noqa: PLC0415
     from wex.spark.dead_letters import aside  # noqa: PLC0415
     from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
 

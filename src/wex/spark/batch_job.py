@@ -16,8 +16,9 @@ from pyspark.sql.types import StringType
 
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT
+from wex.engine.streaming.rules import with_order
 from wex.errors import WexError
-from wex.spark.dataframe import counted, windows_and_tally, with_order
+from wex.spark.dataframe import counted, windows_and_tally
 from wex.spark.dead_letters import new_run
 from wex.spark.errors import explained
 from wex.spark.schemas import declared_schema, quoted

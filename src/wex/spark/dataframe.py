@@ -16,15 +16,13 @@ from wex.analysis.boundedness_guard import refuse_unbounded, warn
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
-from wex.engine.streaming.bucket import Rules
+from wex.engine.streaming.rules import rules_of, with_order
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
-from wex.errors import WexError
 from wex.spark.dead_letters import Aside, aside, new_run
 from wex.spark.internals import spark_schema_of
 from wex.spark.schemas import arrow_schema, quoted
 from wex.spark.session import check_workers
 from wex.spec import as_spec
-from wex.spec.arguments import with_arguments
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.bad_rows import BadRows
     from wex.spark.dead_letters import Letter
-    from wex.spec import SpecLike, tree
+    from wex.spec import SpecLike
 
 METRICS = "wex:"  # before the names of windows: under that counts are observed
 PARTITION = "partition"
@@ -89,45 +87,6 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
         return streaming_windows(filled, engine, frame, rules, apart.letters)
 
     return transform
-
-
-def rules_of(
-    late: str,
-    expire_after: timedelta | None,
-    max_open: int | None,
-    buckets: int,
-    bad_rows: BadRows = "fail",
-) -> Rules:
-    """Return how endless streams are treated."""
-    whole: dict[str, object] = {"buckets": buckets, "max_open": 1 if max_open is None else max_open}
-    silence: object = expire_after
-    if late not in ("drop", "error"):
-        raise WexError("wrong-argument", f"late is {late!r}", "say 'drop' or 'error'")
-    for name, value in whole.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            message = f"{name} is {value!r}"
-            raise WexError("wrong-argument", message, "give a whole number, 1 or more")
-    if silence is not None and not (isinstance(silence, timedelta) and silence > timedelta(0)):
-        message = f"expire_after is {silence!r}"
-        raise WexError("wrong-argument", message, "give a timedelta longer than nothing")
-    silent = None if expire_after is None else expire_after // timedelta(microseconds=1)
-    return Rules(late, silent, max_open, buckets, bad_rows)
-
-
-def with_order(
-    spec: SpecLike,
-    partition_by: str | Iterable[str] | None = None,
-    order_by: str | Iterable[str] | None = None,
-) -> tree.Spec:
-    """Return a spec with its arguments that can run on Spark: one that says an order."""
-    filled = with_arguments(spec, partition_by, order_by)
-    if not filled.stream.order_by:
-        raise WexError(
-            "no-order",
-            "on Spark rows have no order of their own, and the spec says none",
-            "write `order by` in the stream line, or give order_by",
-        )
-    return filled
 
 
 def windows_and_tally(

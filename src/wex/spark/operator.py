@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Bucket, Rules, made_by
 from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
-from wex.errors import StateError, WexError
+from wex.errors import WexError
 from wex.spark.internals import micro_batch
 
 if TYPE_CHECKING:
@@ -101,18 +101,17 @@ class Operator(StatefulProcessor):
         return Bucket.of(engine, self._rules, content)
 
     def _earlier(self, engine: Engine) -> Engine:
-        """Return the engine that the content comes from; a StateError if ours is another."""
-        from wex.spark.worker import change_of, engine_in  # noqa: PLC0415
+        """Return the engine that made the content; a StateError if ours finds other windows."""
+        from wex.spark.worker import engine_in  # noqa: PLC0415
 
         origin = self._origin.get()
         assert origin is not None
         plan, spec, proved = origin
         if proved != engine.fingerprint:
-            change = change_of(spec, self._spec)
-            if change is not None:
-                message = f"the checkpoint was made by another spec: {change}"
-                hint = "go on with a spec that finds the same, or give a new checkpoint"
-                raise StateError("state-spec", message, hint)
+            # Loads grammar and solver, so only here.
+            from wex.analysis.checkpoints import check_same_windows  # noqa: PLC0415
+
+            check_same_windows(spec, self._spec)
             self._origin.update((plan, spec, engine.fingerprint))
         return engine_in(bytes(plan))
 

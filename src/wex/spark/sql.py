@@ -17,9 +17,10 @@ from pyspark.sql.functions import arrow_udtf
 
 from wex.engine.engine import engine_of
 from wex.engine.sorted_scan import SortedScan
+from wex.engine.streaming.rules import with_order
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError
-from wex.spark.dataframe import ROWS, with_order
+from wex.spark.dataframe import ROWS
 from wex.spark.internals import spark_schema_of
 from wex.spark.schemas import declared_schema, to_arrow
 from wex.spark.session import check_workers

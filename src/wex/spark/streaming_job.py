@@ -10,10 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType, StructField, StructType
 
 from wex.engine.engine import engine_of
+from wex.engine.streaming.rules import with_order
 from wex.errors import WexError
 from wex.spark.batch_job import MARKED, WITHOUT_SCHEMA, as_declared, format_of, marked_schema
 from wex.spark.causes import condition_of
-from wex.spark.dataframe import METRICS, windows, with_order
+from wex.spark.dataframe import METRICS, windows
 from wex.spark.errors import explained
 from wex.spark.operator import COUNTED
 from wex.spark.schemas import declared_schema, quoted

@@ -26,15 +26,6 @@ def engine_in(plan: bytes) -> Engine:
     return Engine(Plan.from_bytes(plan))
 
 
-@lru_cache(maxsize=8)
-def change_of(old: str, new: str) -> str | None:
-    """Return what changed between two specs, given as texts; this loads grammar and solver."""
-    from wex.analysis.changes import changed  # noqa: PLC0415
-    from wex.spec import parse  # noqa: PLC0415
-
-    return changed(parse(old), parse(new))
-
-
 def found(
     plan: bytes,
     batches: Iterator[pa.RecordBatch],
