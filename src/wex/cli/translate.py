@@ -1,4 +1,4 @@
-"""`wex translate`: a spec with the same windows in the other notation."""
+"""`wex translate`: the same windows in the other notation."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from wex.cli.terminal import read_spec
 
 
 @click.command()
-@click.argument("spec")
+@click.argument("path", metavar="SPEC")
 @click.option(
-    "--to", "target", type=click.Choice(["regex", "formula"]), required=True, help="The notation."
+    "--to",
+    "notation",
+    type=click.Choice(["regex", "formula"]),
+    required=True,
+    help="Notation of the windows that are printed.",
 )
-def translate(spec: str, target: str) -> int:
-    """Print SPEC with its windows given by regular expressions, or by formulas."""
-    read = read_spec(spec)
+def translate(path: str, notation: str) -> int:
+    """Print SPEC with all windows written as regular expressions, or all as formulas."""
+    spec = read_spec(path)
     from wex.compile.to_formula import to_formula  # noqa: PLC0415  (loads the solver)
     from wex.compile.to_regex import to_regex  # noqa: PLC0415
 
-    click.echo(str(to_regex(read) if target == "regex" else to_formula(read)), nl=False)
+    click.echo(str(to_regex(spec) if notation == "regex" else to_formula(spec)), nl=False)
     return FINE
