@@ -10,6 +10,7 @@ import pty
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -201,20 +202,65 @@ def test_an_empty_file(tmp_path: Path) -> None:
     assert (found.num_rows, count) == (0, 0)
 
 
-def test_progress_is_shown_on_a_terminal_only() -> None:
-    command = [WEX, "find", str(STOCKS), str(DATA / "stocks.csv"), "--json"]
+def run_on_terminal(*args: str, **environment: str) -> tuple[bytes, str]:
+    """Run the command with a terminal for standard error; return both outputs."""
     primary, secondary = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=secondary) as process:
+    with subprocess.Popen(
+        [*WEX, *args],
+        stdout=subprocess.PIPE,
+        stderr=secondary,
+        env={**os.environ, **environment},
+    ) as process:
         os.close(secondary)
-        said = process.communicate()[0]
         shown = b""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # how Linux says that the other side is closed
             while part := os.read(primary, 4096):
                 shown += part
+        output = process.communicate()[0]
     os.close(primary)
-    assert b"events" in shown
-    assert len(said.splitlines()) == 57
-    assert run("find", str(STOCKS), str(DATA / "stocks.csv"), "--json").stderr == b""
+    return output, shown.decode()
+
+
+def test_progress_is_shown_on_a_terminal_only() -> None:
+    command = ("find", str(STOCKS), str(DATA / "stocks.csv"), "--json")
+    output, shown = run_on_terminal(*command)
+    assert "events" in shown
+    assert len(output.splitlines()) == 57
+    assert run(*command).stderr == b""
+
+
+# --- The first second, and the first run
+
+
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [
+        (["--version"], {"numpy", "pyarrow", "lark", "z3", "numba", "pandas", "pyspark"}),
+        (["check", str(STOCKS)], {"numba", "pandas", "pyspark"}),
+        (["find", str(STOCKS), str(DATA / "stocks.csv")], {"pandas", "pyspark"}),
+    ],
+)
+def test_a_command_imports_only_the_libraries_it_uses(command: list[str], unused: set[str]) -> None:
+    code = (
+        "import sys; from wex.cli.app import run; status = run();"
+        f"print(status, {unused!r} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == "0 set()"
+
+
+def test_compiling_is_announced_once_and_on_a_terminal_only(tmp_path: Path) -> None:
+    spec, data = tmp_path / "s.wex", tmp_path / "d.csv"
+    spec.write_text("stream s (x int) window w match [x > 0]")
+    data.write_text("x\n1\n")
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first, second = (run_on_terminal("find", str(spec), str(data), **cache)[1] for _ in range(2))
+    assert first.count("compiling kernels for the first time") == 1
+    assert "compiling" not in second
+    piped = run("find", str(spec), str(data), NUMBA_CACHE_DIR=str(tmp_path / "other"))
+    assert piped.stderr.decode() == "1 window in 1 event\n"
 
 
 # --- Files as people have them

@@ -1,4 +1,4 @@
-"""The subcommands together, and what becomes of errors."""
+"""The group of all subcommands, and the exit status for each kind of error."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class LazyGroup(click.Group):
 @click.version_option(wex.__version__, prog_name="wex")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Windows with a meaning: write them, check them, run them."""
+    """Find windows in streams of events: check specs, compare them, run them here or on Spark."""
     if context.invoked_subcommand not in SPARK_COMMANDS:
         hide_pandas()
     announce_compiling()
 
 
 def run() -> int:
-    """Run the command line and return its status."""
+    """Run the command line and return its exit status."""
     sys.stdout, sys.stderr = guarded(sys.stdout), guarded(sys.stderr)
     try:
         status = _run()
         sys.stdout.flush()
-    except OSError as error:  # of the output: a full disk, say
-        _say(sys.stderr, f"wex could not write its output: {error.strerror}")
+    except OSError as error:  # the disk is full, for example
+        _write_line(sys.stderr, f"wex cannot write its output: {error.strerror}")
         return ENGINE_FAILED
     return status
 
@@ -71,14 +71,14 @@ def _run() -> int:
     except OSError:
         raise
     except Exception:  # noqa: BLE001  (the last line of defence)
-        _say(sys.stderr, traceback.format_exc(limit=-3))
-        _say(sys.stderr, "This is a bug in wex; a report with the spec is welcome.")
+        _write_line(sys.stderr, traceback.format_exc(limit=-3))
+        _write_line(sys.stderr, "This is a bug in wex. Please report it, with the spec.")
         return ENGINE_FAILED
     return status if isinstance(status, int) else FINE
 
 
-def _say(stream: TextIO, text: str) -> None:
+def _write_line(stream: TextIO, text: str) -> None:
     try:
         stream.write(f"{text}\n")
     except OSError:
-        return  # nobody can be told
+        return  # standard error cannot be written either

@@ -1,4 +1,4 @@
-"""`wex check`: whether a spec is right, what it says, and what it can do on every stream."""
+"""`wex check`: errors in a spec, a summary of it, and bounds that hold on every stream."""
 
 from __future__ import annotations
 
@@ -16,49 +16,54 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("spec")
-@click.option("--json", "json_wanted", is_flag=True, help="Print the result for machines.")
-def check(spec: str, json_wanted: bool) -> int:
-    """Check SPEC (a file, or - for standard input), and whether what it holds is bounded.
+@click.argument("path", metavar="SPEC")
+@click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")
+def check(path: str, json_wanted: bool) -> int:
+    """Check the spec in the file SPEC, or on standard input if SPEC is -.
 
-    The status is 1 if the starts that a plan holds can grow without bound.
+    Print a summary of the spec and, for each window, how many starts can be open or held at once
+    and how many windows can overlap, on any stream.
+
+    The exit status is 1 if a window can hold an unbounded number of starts, 2 if the spec has errors.
     """
     try:
-        read = read_spec(spec)
-        found = meaning(read)
+        spec = read_spec(path)
+        resolved = meaning(spec)
     except WexError as error:
         if not json_wanted:
             raise
-        print_json({"spec": spec, "ok": False, **as_json(error)})
+        print_json({"spec": path, "ok": False, **as_json(error)})
         return MISTAKE
-    from wex.analysis.check import check as analysed  # noqa: PLC0415  (loads the solver)
+    from wex.analysis.check import check as analyse  # noqa: PLC0415  (loads the solver)
     from wex.cli import verdicts  # noqa: PLC0415
 
-    report = analysed(read)
+    report = analyse(spec)
     if json_wanted:
-        said = verdicts.as_json(report)
-        print_json({"spec": spec, "ok": True, **summary(found), "analysis": said})
+        analysis = verdicts.as_json(report)
+        print_json({"spec": path, "ok": True, **summary(resolved), "analysis": analysis})
     else:
-        lines = [f"{spec}: fine", *describe(found), *verdicts.lines(report)]
+        lines = [f"{path}: fine", *describe(resolved), *verdicts.lines(report)]
         out().print("\n".join(map(clean, lines)), markup=False)
     unbounded = any(window.held.verdict == "unbounded" for window in report)
     return FINDING if unbounded else FINE
 
 
-def summary(found: Meaning) -> dict[str, object]:
-    """Return what a spec says, for machines."""
-    stream = found.spec.stream
+def summary(resolved: Meaning) -> dict[str, object]:
+    """Return the stream, assumptions and windows of a spec, for JSON."""
+    stream = resolved.spec.stream
     return {
         "stream": {
             "name": stream.name.text,
-            "fields": {name: str(type_) for name, type_ in found.fields.items()},
+            "fields": {name: str(type_) for name, type_ in resolved.fields.items()},
             "partition_by": [name.text for name in stream.partition_by],
             "order_by": [name.text for name in stream.order_by],
             "nulls": stream.nulls.text if stream.nulls else "error",
         },
         "assumes": [
             {"regex": str(assume.regex), "lookback": lookback, "checked": not assume.unchecked}
-            for assume, lookback in zip(found.spec.assumes, found.assume_lookbacks, strict=True)
+            for assume, lookback in zip(
+                resolved.spec.assumes, resolved.assume_lookbacks, strict=True
+            )
         ],
         "windows": [
             {
@@ -71,29 +76,29 @@ def summary(found: Meaning) -> dict[str, object]:
                 "measures": {name: str(type_) for name, type_ in measures.items()},
             }
             for window, lookback, measures in zip(
-                found.spec.windows, found.lookbacks, found.measures, strict=True
+                resolved.spec.windows, resolved.lookbacks, resolved.measures, strict=True
             )
         ],
     }
 
 
-def describe(found: Meaning) -> list[str]:
-    """Return what a spec says, line by line."""
-    stream = found.spec.stream
+def describe(resolved: Meaning) -> list[str]:
+    """Return the stream, assumptions and windows of a spec, as lines of text."""
+    stream = resolved.spec.stream
     keys = ", ".join(name.text for name in stream.partition_by)
     order = ", ".join(name.text for name in stream.order_by)
-    fields = ", ".join(f"{name} {type_}" for name, type_ in found.fields.items())
+    fields = ", ".join(f"{name} {type_}" for name, type_ in resolved.fields.items())
     split = f"one stream per {keys}" if keys else "one stream"
     ordered = f"ordered by {order}" if order else "in the order of the rows"
     lines = [
         f"  stream {stream.name.text}: {fields}",
         f"    {split}, {ordered}",
     ]
-    for assume, lookback in zip(found.spec.assumes, found.assume_lookbacks, strict=True):
+    for assume, lookback in zip(resolved.spec.assumes, resolved.assume_lookbacks, strict=True):
         checked = "not checked" if assume.unchecked else "checked"
         lines.append(f"  assume {assume.regex}: lookback {lookback}, {checked}")
     for window, lookback, measures in zip(
-        found.spec.windows, found.lookbacks, found.measures, strict=True
+        resolved.spec.windows, resolved.lookbacks, resolved.measures, strict=True
     ):
         keep = window.keep.text if window.keep else "all"
         clauses = [str(clause) for clause in (window.within, window.until) if clause]
@@ -102,7 +107,7 @@ def describe(found: Meaning) -> list[str]:
         if measures:
             typed = ", ".join(f"{name} {type_}" for name, type_ in measures.items())
             lines.append(f"    measures {typed}")
-    if not found.spec.windows:
+    if not resolved.spec.windows:
         lines.append("  no windows")
     return lines
 

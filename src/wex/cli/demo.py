@@ -1,4 +1,4 @@
-"""`wex demo`: the main job on a made-up market, or the example specs."""
+"""`wex demo`: a Spark job on a generated market, or the example specs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ from wex.spec import meaning
 
 SHOWN = 5  # rows of each result
 SYMBOLS, TRADES = 100, 2_000_000
-MARK = ".wex-demo"  # a file that says that a folder is the demo's own
+MARK = ".wex-demo"  # an empty file in every folder that the demo has created
 
 
 @click.command()
-@click.option("--examples", "examples_wanted", is_flag=True, help="Show the example specs instead.")
-@click.option("--folder", default="wex-demo", show_default=True, help="Where data and result go.")
-@click.option("--trades", default=TRADES, show_default=True, help="How many trades there are.")
+@click.option(
+    "--examples",
+    "examples_wanted",
+    is_flag=True,
+    help="Print the example specs and their windows instead.",
+)
+@click.option(
+    "--folder", default="wex-demo", show_default=True, help="Folder for the trades and the windows."
+)
+@click.option("--trades", default=TRADES, show_default=True, help="Number of trades to generate.")
 def demo(examples_wanted: bool, folder: str, trades: int) -> None:
-    """Find trends in a made-up market of 100 symbols, on Spark in this machine."""
+    """Find trends in generated trades of 100 symbols, with Spark on this machine."""
     if examples_wanted:
         _examples()
     else:
@@ -42,7 +49,7 @@ def _market(folder: Path, count: int) -> None:
     from wex.spark.session import new_session  # noqa: PLC0415
 
     if folder.exists() and not (folder / MARK).exists():
-        hint = "name another with --folder: this one is not the demo's"
+        hint = "choose another folder with --folder; the demo replaces only folders of its own"
         raise WexError("output-exists", f"{folder} exists already", hint)
     shutil.rmtree(folder, ignore_errors=True)
     console = out()
@@ -50,8 +57,8 @@ def _market(folder: Path, count: int) -> None:
     console.print(f"\n{count:,} trades of {SYMBOLS} symbols, to {folder / 'trades'} ...")
     market.write(market.trades(count, SYMBOLS), folder / "trades")
     (folder / MARK).touch()
-    shown = bool(sys.stderr and sys.stderr.isatty())
-    spark = new_session(None, {}, progress=shown, quiet=not shown)
+    terminal = bool(sys.stderr and sys.stderr.isatty())
+    spark = new_session(None, {}, progress=terminal, quiet=not terminal)
     from wex.spark.batch_job import Job, run_job  # noqa: PLC0415
 
     start = time.monotonic()
@@ -60,12 +67,12 @@ def _market(folder: Path, count: int) -> None:
         summary = run_job(spark, examples.spec("trend"), job)
     finally:
         spark.stop()
-    took = time.monotonic() - start
+    seconds = time.monotonic() - start
     windows = parquet.read_table(folder / "windows")
     console.print(
         f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
         f" of {counted(summary.streams, 'stream')},"
-        f" {took:.1f} s on local Spark, to {folder / 'windows'}. The first {SHOWN}:"
+        f" {seconds:.1f} s on local Spark, to {folder / 'windows'}. The first {SHOWN}:"
     )
     out(wide=True).print(rows_table(windows.slice(0, SHOWN)))
 

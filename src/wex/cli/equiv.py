@@ -1,43 +1,64 @@
-"""`wex equiv`: whether two specs have the same windows, and if not, a stream that tells them apart."""
+"""`wex equiv`: compare two specs; if their windows differ, show a stream on which they do."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from wex.cli import FINDING, FINE
 from wex.cli.terminal import out, print_json, read_spec
-from wex.cli.verdicts import timeline
 from wex.errors import clean
+
+if TYPE_CHECKING:
+    from wex.analysis.compare import SpecComparison
 
 
 @click.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--json", "json_wanted", is_flag=True, help="Print the result for machines.")
+@click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")
 def equiv(a: str, b: str, json_wanted: bool) -> int:
-    """Tell whether the specs A and B have the same windows on every stream."""
+    """Tell whether the specs A and B have the same windows on every stream.
+
+    If not, print a stream on which they differ. The exit status is 0 if they are equivalent, else 1.
+    """
     from wex.analysis.compare import equivalent  # noqa: PLC0415  (loads the solver)
 
-    found = equivalent(read_spec(a), read_spec(b))
+    comparison = equivalent(read_spec(a), read_spec(b))
     if json_wanted:
-        window = None
-        if found.window is not None:
-            name, start, end = found.window
-            window = {"window_name": name, "start_index": start, "end_index": end}
-        stream = None if found.witness is None else found.witness.to_pydict()
-        shown = None if stream is None else {k: list(map(_plain, v)) for k, v in stream.items()}
-        print_json(
-            {"holds": found.holds, "reason": found.reason, "window": window, "witness": shown}
-        )
+        print_json(_as_json(comparison))
     else:
-        verdict = {True: "equivalent", False: "not equivalent", None: "unknown"}[found.holds]
-        lines = [f"{verdict}: {found.reason}"]
-        if found.witness is not None and found.window is not None:
-            names = found.witness.column_names
-            lines += ["", *timeline(found.witness, names, [found.window[1:]])]
-        out().print("\n".join(map(clean, lines)), markup=False)
-    return FINE if found.holds else FINDING
+        out().print("\n".join(map(clean, _lines(comparison))), markup=False)
+    return FINE if comparison.holds else FINDING
 
 
-def _plain(value: object) -> object:
+def _lines(comparison: SpecComparison) -> list[str]:
+    from wex.cli.verdicts import timeline  # noqa: PLC0415
+
+    verdict = {True: "equivalent", False: "not equivalent", None: "unknown"}[comparison.holds]
+    lines = [f"{verdict}: {comparison.reason}"]
+    if comparison.witness is not None and comparison.window is not None:
+        columns = comparison.witness.column_names
+        lines += ["", *timeline(comparison.witness, columns, [comparison.window[1:]])]
+    return lines
+
+
+def _as_json(comparison: SpecComparison) -> dict[str, object]:
+    window = witness = None
+    if comparison.window is not None:
+        names = ("window_name", "start_index", "end_index")
+        window = dict(zip(names, comparison.window, strict=True))
+    if comparison.witness is not None:
+        columns = comparison.witness.to_pydict()
+        witness = {name: list(map(_json_value, values)) for name, values in columns.items()}
+    return {
+        "holds": comparison.holds,
+        "reason": comparison.reason,
+        "window": window,
+        "witness": witness,
+    }
+
+
+def _json_value(value: object) -> object:
     return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -1,4 +1,4 @@
-"""`wex explain`: every stage from the text of a window to what runs."""
+"""`wex explain`: the stages of compiling a spec."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from wex.errors import clean
 
 
 @click.command()
-@click.argument("spec")
-def explain(spec: str) -> int:
-    """Show what becomes of SPEC: guards, letters, automata, the plan, what is known of it."""
-    read = read_spec(spec)
-    from wex.analysis.explain import explain as explained  # noqa: PLC0415  (loads the solver)
+@click.argument("path", metavar="SPEC")
+def explain(path: str) -> int:
+    """Show how SPEC is compiled: guards, letters, automata, the plan, and the bounds of each window."""
+    spec = read_spec(path)
+    from wex.analysis.explain import explain as explanation_of  # noqa: PLC0415  (loads the solver)
 
-    out().print("\n".join(map(clean, explained(read).lines)), markup=False)
+    out().print("\n".join(map(clean, explanation_of(spec).lines)), markup=False)
     return FINE

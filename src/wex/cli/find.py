@@ -1,4 +1,4 @@
-"""`wex find`: the windows of a spec in files, in this process."""
+"""`wex find`: find windows in files, in this process."""
 
 from __future__ import annotations
 
@@ -29,39 +29,61 @@ from wex.errors import DataError, clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHOWN = 20  # rows on a terminal
+SHOWN = 20  # rows that are printed on a terminal
 
 
 @click.command()
-@click.argument("spec")
+@click.argument("path", metavar="SPEC")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", help="Write the windows to this file instead of showing them.")
-@click.option("--json", "json_wanted", is_flag=True, help="Print the windows as lines of JSON.")
+@click.option("-o", "--output", help="Write the windows to this file instead of printing them.")
+@click.option(
+    "--json", "json_wanted", is_flag=True, help="Print the windows as JSON, one object per line."
+)
 @click.option(
     "--where-key",
     "where",
     multiple=True,
     type=Setting(),
-    help="Look at one stream: symbol=A; repeatable, one for each key column.",
+    help="Read only the streams with this value in a key column, such as symbol=A. Repeatable.",
 )
-@click.option("--input-format", help="parquet, csv, json (lines) or arrow; else by FILE's name.")
-@click.option("--output-format", help="The same for --output.")
-@click.option("--delimiter", help="Between the columns of CSV: `;`, `tab`, …  [default: comma]")
-@click.option("--quote", help='Around values of CSV that contain it.  [default: "]')
-@click.option("--no-header", is_flag=True, help="CSV has the fields of the stream line, in order.")
+@click.option(
+    "--input-format",
+    help="Format of FILE: parquet, csv, json (one object per line) or arrow.  [default: by its name]",
+)
+@click.option(
+    "--output-format", help="Format of the output, as for --input-format.  [default: by its name]"
+)
+@click.option("--delimiter", help="Character between CSV columns, or `tab`.  [default: ,]")
+@click.option("--quote", help='Character around quoted CSV values.  [default: "]')
+@click.option(
+    "--no-header",
+    is_flag=True,
+    help="The CSV has no header line; its columns are the fields of the stream, in order.",
+)
 @click.option(
     "--timestamp-format",
     multiple=True,
-    help="As '%d.%m.%Y %H:%M', epoch-s, epoch-ms, epoch-us or iso; repeatable.  [default: iso]",
+    help="Format of timestamps in CSV and JSON: iso, epoch-s, epoch-ms, epoch-us, or a pattern such as"
+    " '%d.%m.%Y %H:%M'. Repeatable.  [default: iso]",
 )
-@click.option("--decimal-comma", is_flag=True, help="Numbers in texts are like 1,5.")
-@click.option("--null", multiple=True, help="A text that is NULL, beside an empty one; repeatable.")
 @click.option(
-    "--empty-as-text", is_flag=True, help="An empty field of a string column is not NULL."
+    "--decimal-comma",
+    is_flag=True,
+    help="Numbers in CSV and JSON strings have a decimal comma: 1,5.",
 )
-@click.option("--encoding", help="Of CSV and JSON: utf-16, latin-1, cp1252, …  [default: utf-8]")
+@click.option(
+    "--null",
+    multiple=True,
+    help="Text that stands for NULL in CSV and JSON, in addition to the empty one. Repeatable.",
+)
+@click.option(
+    "--empty-as-text", is_flag=True, help="Read an empty value of a string column as '', not NULL."
+)
+@click.option(
+    "--encoding", help="Encoding of CSV and JSON, such as utf-16 or cp1252.  [default: utf-8]"
+)
 def find(  # noqa: PLR0913, PLR0917  (one for each option)
-    spec: str,
+    path: str,
     files: tuple[str, ...],
     output: str | None,
     json_wanted: bool,
@@ -77,17 +99,18 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     empty_as_text: bool,
     encoding: str | None,
 ) -> int:
-    """Find the windows of SPEC in FILE (Parquet, CSV, JSON lines or Arrow), in this process.
+    """Find the windows of SPEC in Parquet, CSV, JSON or Arrow files, in this process.
 
-    FILE may be a pattern ('data/*.csv'), a folder, or - for standard input; several are read one
-    after the other, .gz, .zst and .bz2 are unpacked. Files whose events are in order may be larger
-    than the memory: they are read batch by batch.
+    FILE is a path, a pattern such as 'data/*.csv', a folder, or - for standard input. Several files
+    are read one after the other. Files that end in .gz, .zst or .bz2 are decompressed.
+
+    A file whose events are in order is read in batches, and may be larger than memory.
     """
-    if [spec, *files].count(STDIN) > 1:
-        raise click.UsageError("- stands for standard input, which can be read once")
+    if [path, *files].count(STDIN) > 1:
+        raise click.UsageError("- stands for standard input, which can be read once only")
     if output is not None:
         check_output(Path(output), output_format)
-        refuse_overwriting(Path(output), [spec, *files])
+        refuse_overwriting(Path(output), [path, *files])
     options = text_options(
         delimiter=delimiter,
         quote=quote,
@@ -98,14 +121,14 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         empty_as_text=empty_as_text,
         encoding=encoding,
     )
-    found = read_spec(spec)
+    spec = read_spec(path)
     request = Request(files, input_format, options, keys_in_words(where) or None)
-    with _proposals_to_paste(), reading_progress() as progress:
-        windows, events = find_in_files(found, request, progress)
-    said = f"{counted(windows.num_rows, 'window')} in {counted(events, 'event')}"
+    with _options_of_the_shell(), reading_progress() as progress:
+        windows, events = find_in_files(spec, request, progress)
+    counts = f"{counted(windows.num_rows, 'window')} in {counted(events, 'event')}"
     if output is not None:
         write_table(windows, Path(output), output_format)
-        click.echo(clean(f"{said}, in {output}"), err=True)
+        click.echo(clean(f"{counts}, in {output}"), err=True)
     elif json_wanted:
         for line in json_lines(windows):
             click.echo(line)
@@ -113,14 +136,14 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         shown = windows.num_rows if not sys.stdout.isatty() else SHOWN
         out(wide=True).print(rows_table(windows.slice(0, shown)))
         more = f", the first {shown} shown" if windows.num_rows > shown else ""
-        click.echo(clean(f"{said}{more}"), err=True)
-    warn_if_unbounded(found)  # last: nobody waits for it
+        click.echo(clean(f"{counts}{more}"), err=True)
+    warn_if_unbounded(spec)  # last, as it takes time
     return FINE
 
 
 @contextmanager
-def _proposals_to_paste() -> Iterator[None]:
-    """Tell options that an error proposes as they are typed here, not as Python has them."""
+def _options_of_the_shell() -> Iterator[None]:
+    """Write the options that an error suggests as they are typed in a shell, not as in Python."""
     try:
         yield
     except DataError as error:

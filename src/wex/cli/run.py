@@ -1,4 +1,4 @@
-"""`wex run`: a spec over anything that Spark reads, windows to anything that Spark writes."""
+"""`wex run`: find windows with Spark, in a batch job or an endless one."""
 
 from __future__ import annotations
 
@@ -36,56 +36,85 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("spec")
-@click.option("--input", "source", default="", help="What to read: a file, a folder, a URL.")
-@click.option("--output", "target", required=True, help="Where to write the windows: a folder.")
-@click.option("--input-format", help="As Spark names it; else by the ending, else parquet.")
-@click.option("--output-format", help="The same for --output.")
+@click.argument("path", metavar="SPEC")
+@click.option("--input", "source", default="", help="File, folder or URL to read.")
+@click.option("--output", "target", required=True, help="Folder for the windows.")
 @click.option(
-    "--option", "options", multiple=True, type=Setting(), help="For Spark's reader; repeatable."
+    "--input-format", help="Spark's name of the input format.  [default: by the name, else parquet]"
+)
+@click.option(
+    "--output-format",
+    help="Spark's name of the output format.  [default: by the name, else parquet]",
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    type=Setting(),
+    help="Option for Spark's reader. Repeatable.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["error", "overwrite", "append"]),
     default="error",
     show_default=True,
-    help="What to do if the output exists.",
+    help="Action if the output exists.",
 )
-@click.option("--master", help="Where Spark runs.  [default: local[*]]")
+@click.option("--master", help="URL of the Spark master.  [default: local[*]]")
 @click.option(
-    "--conf", "conf", multiple=True, type=Setting(), help="For the Spark session; repeatable."
+    "--conf",
+    "conf",
+    multiple=True,
+    type=Setting(),
+    help="Setting of the Spark session. Repeatable.",
 )
-@click.option("--stream", is_flag=True, help="Go on as more comes: an endless job.")
-@click.option("--checkpoint", help="Where an endless job remembers what it has done: a folder.")
+@click.option(
+    "--stream", is_flag=True, help="Run an endless job, which processes events as they arrive."
+)
+@click.option("--checkpoint", help="Folder for the progress and state of an endless job.")
 @click.option(
     "--trigger",
     default="available-now",
     show_default=True,
-    help="When it looks for more: available-now (and then it ends), or '10 seconds'.",
+    help="Interval between micro-batches, such as '10 seconds'; available-now processes the backlog and"
+    " ends.",
 )
-@click.option("--watermark", help="How late an event may come, as '10 minutes'.")
+@click.option("--watermark", help="Longest delay of an event, such as '10 minutes'.")
 @click.option(
     "--late",
     type=click.Choice(["drop", "error"]),
     default="drop",
     show_default=True,
-    help="What to do with later ones.",
+    help="Action for an event behind the watermark.",
 )
-@click.option("--expire-after", type=Duration(), help="Forget keys silent for so long: '1 hour'.")
-@click.option("--buckets", default=32, show_default=True, help="Pieces of state.")
-@click.option("--max-open", type=int, help="The most starts that a stream may have open.")
-@click.option("--allow-unbounded", is_flag=True, help="Run though what is held may grow.")
+@click.option(
+    "--expire-after",
+    type=Duration(),
+    help="Drop the state of keys without events for this long, such as '1 hour'.",
+)
+@click.option(
+    "--buckets",
+    default=32,
+    show_default=True,
+    help="Number of buckets that the state is divided into.",
+)
+@click.option("--max-open", type=int, help="Fail if a stream has more open starts than this.")
+@click.option(
+    "--allow-unbounded",
+    is_flag=True,
+    help="Run a spec that can hold an unbounded number of starts.",
+)
 @click.option(
     "--bad-rows",
     type=click.Choice(["fail", "skip", "divert"]),
     default="fail",
     show_default=True,
-    help="What to do with rows that cannot be events; divert: put them into --bad-rows-to.",
+    help="Action for a row that cannot be read as an event; divert writes it to --bad-rows-to.",
 )
-@click.option("--bad-rows-to", help="Where bad rows are put, with what is wrong: a folder.")
-@click.option("--debug", is_flag=True, help="Show all that Spark says when it fails.")
+@click.option("--bad-rows-to", help="Folder for bad rows and their errors.")
+@click.option("--debug", is_flag=True, help="Print Spark's log, and the traceback of an error.")
 def run(  # noqa: PLR0913, PLR0917  (one for each option)
-    spec: str,
+    path: str,
     source: str,
     target: str,
     input_format: str | None,
@@ -107,27 +136,31 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     bad_rows_to: str | None,
     debug: bool,
 ) -> int:
-    """Find the windows of SPEC with Spark, from --input to --output."""
-    found = read_spec(spec)
+    """Find the windows of SPEC in --input with Spark, and write them to --output.
+
+    Without --stream, --input is read once. With --stream the job goes on until it is interrupted, and
+    continues from --checkpoint when it is started again.
+    """
+    spec = read_spec(path)
     if not source and not (stream and input_format):
-        raise click.UsageError("say what to read: --input")
+        raise click.UsageError("--input is missing: the file, folder or URL to read")
     if stream and checkpoint is None:
-        raise click.UsageError("--stream needs --checkpoint: a folder to go on from")
+        raise click.UsageError("--stream requires --checkpoint, a folder for progress and state")
     if stream and mode == "overwrite":
-        raise click.UsageError("--stream appends to the output, it does not overwrite")
+        raise click.UsageError("--stream appends to the output; --mode overwrite is not possible")
     require_spark()
     from wex.engine.streaming.rules import with_order  # noqa: PLC0415
     from wex.spark.dead_letters import aside  # noqa: PLC0415
     from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
 
-    with_order(found)
+    with_order(spec)
     apart = aside(bad_rows, bad_rows_to)
-    if stream and not allow_unbounded and refused(found):
+    if stream and not allow_unbounded and is_refused(spec):
         return FINDING
 
-    shown = bool(sys.stderr and sys.stderr.isatty())
+    terminal = bool(sys.stderr and sys.stderr.isatty())
     settings = {**(ENDLESS if stream else {}), **dict(conf)}
-    bar = shown and not stream
+    bar = terminal and not stream
     spark = new_session(master, settings, progress=bar, quiet=not bar and not debug)
     from wex.spark.batch_job import Job, run_job  # noqa: PLC0415
 
@@ -147,13 +180,13 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
             "bad_rows": bad_rows,
             "bad_rows_to": bad_rows_to,
         }
-        return run_endless(spark, found, job, endless, rules, debug=debug)
+        return run_endless(spark, spec, job, endless, rules, debug=debug)
     try:
-        summary = run_job(spark, found, job, apart)
+        summary = run_job(spark, spec, job, apart)
     except WexError as error:
         if debug:
             traceback.print_exc()
-        warn_if_unbounded(found)  # it may be why
+        warn_if_unbounded(spec)  # a possible cause of the failure
         if error.code == "spark-failed":
             fail(error)
             return ENGINE_FAILED
@@ -163,22 +196,22 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     click.echo(
         f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
         f" of {counted(summary.streams, 'stream')},"
-        f"{put_aside(summary.bad, bad_rows, bad_rows_to)}"
+        f"{bad_row_count(summary.bad, bad_rows, bad_rows_to)}"
         f" in {target}, {time.monotonic() - start:.1f} s",
         err=True,
     )
-    warn_if_unbounded(found)  # last: the job does not wait for it
+    warn_if_unbounded(spec)  # last, as it takes time
     return FINE
 
 
-def refused(spec: Spec) -> bool:
-    """Tell whether what a spec holds can grow without bound, and say why it is not run."""
+def is_refused(spec: Spec) -> bool:
+    """Tell whether a spec can hold an unbounded number of starts, and print the reason."""
     from wex.analysis.boundedness_guard import refuse_unbounded  # noqa: PLC0415  (loads the solver)
 
     try:
         refuse_unbounded(spec)
     except UnboundedError as error:
-        hint = "bound it (see `wex check`), or say --allow-unbounded and watch the state"
+        hint = "bound it (see `wex check`), or use --allow-unbounded and monitor the state"
         fail(UnboundedError(error.code, error.message, hint))
         return True
     return False
@@ -193,21 +226,21 @@ def run_endless(
     *,
     debug: bool,
 ) -> int:
-    """Run an endless job until it ends or is interrupted, and say what it does."""
+    """Run an endless job until it ends or is interrupted, with its counts in a line on a terminal."""
     from wex.spark.session import end_session  # noqa: PLC0415
     from wex.spark.streaming_job import start_stream, watched  # noqa: PLC0415
 
     live = bool(sys.stderr and sys.stderr.isatty())
 
-    def told(counts: dict[str, int]) -> None:
-        if live:  # in one line, whatever was there before
+    def show(counts: dict[str, int]) -> None:
+        if live:  # replaces the line of the micro-batch before
             width = shutil.get_terminal_size().columns - 1
-            click.echo(f"\r\x1b[K{_shown(counts, rules)[:width]}", nl=False, err=True)
+            click.echo(f"\r\x1b[K{_count_line(counts, rules)[:width]}", nl=False, err=True)
 
     try:
-        with asked_to_stop() as asked:
+        with stop_signals() as signals:
             query = start_stream(spark, spec, job, endless, **rules)
-            total = watched(query, job, endless, told, lambda: bool(asked))
+            total = watched(query, job, endless, show, lambda: bool(signals))
     except WexError as error:
         if debug:
             traceback.print_exc()
@@ -215,42 +248,44 @@ def run_endless(
         return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
     finally:
         end_session(spark)
-    said = _shown(total, rules) if any(total.values()) else "nothing new"
-    click.echo(("\n" if live else "") + f"{said}, in {job.target}", err=True)
-    if asked:
-        click.echo("stopped; start it again with the same --checkpoint to go on", err=True)
-    return INTERRUPTED if asked else FINE
+    counts = _count_line(total, rules) if any(total.values()) else "nothing new"
+    click.echo(("\n" if live else "") + f"{counts}, in {job.target}", err=True)
+    if signals:
+        click.echo("stopped; to continue, start it again with the same --checkpoint", err=True)
+    return INTERRUPTED if signals else FINE
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[list[int]]:
-    """Note signals that ask to stop, and do nothing else.
+def stop_signals() -> Iterator[list[int]]:
+    """Yield a list that receives the interrupts and requests to terminate.
 
-    PySpark's own handler would break whatever call to Java it interrupts.
+    They have no other effect: PySpark's handler would break the call to Java that it interrupts.
     """
-    asked: list[int] = []
-    chosen = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(each, lambda number, _: asked.append(number)) for each in chosen]
+    received: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda number, _: received.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        yield asked
+        yield received
     finally:
-        for each, handler in zip(chosen, before, strict=True):
-            signal.signal(each, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
-def put_aside(count: int, bad_rows: str, folder: str | None) -> str:
-    """Return what became of bad rows, as part of a line; nothing, if there were none."""
+def bad_row_count(count: int, bad_rows: str, folder: str | None) -> str:
+    """Return how many rows were skipped or diverted, as part of a line; empty if none were."""
     if not count:
         return ""
     rows = f" {counted(count, 'bad row')}"
     return f"{rows} diverted to {folder}," if bad_rows == "divert" else f"{rows} skipped,"
 
 
-def _shown(counts: dict[str, int], rules: dict[str, Any]) -> str:
+def _count_line(counts: dict[str, int], rules: dict[str, Any]) -> str:
     return (
         f"{counted(counts['processed'], 'event')} of {counted(counts['streams'], 'stream')},"
         f" {counts['late']:,} late,"
-        f"{put_aside(counts['bad'], rules['bad_rows'], rules['bad_rows_to'])}"
+        f"{bad_row_count(counts['bad'], rules['bad_rows'], rules['bad_rows_to'])}"
         f" {counts['buffered']:,} waiting, {counted(counts['open'], 'start')} open,"
         f" {counted(counts['state_bytes'], 'byte')} of state"
     )

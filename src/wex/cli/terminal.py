@@ -1,4 +1,4 @@
-"""What the subcommands share: exit statuses, and how things look on a terminal."""
+"""What the subcommands share: reading specs, printing results and errors, types of options."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
 
 
 def out(*, wide: bool = False) -> Console:
-    """Return the console for results: colours on a terminal only; `wide` lines are cut there only."""
+    """Return the console for results: colours and, if `wide`, cut lines only on a terminal."""
     width = 100_000 if wide and not sys.stdout.isatty() else None
     return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False, width=width)
 
 
 def rows_table(table: pa.Table) -> Table:
-    """Return the rows of a result to look at."""
+    """Return the rows of a result as a table of text."""
     from wex.engine.files.writing import shown_rows  # noqa: PLC0415  (loads Arrow)
 
     shown = Table(*map(clean, table.column_names), box=SIMPLE_HEAD)
@@ -52,7 +52,7 @@ def rows_table(table: pa.Table) -> Table:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return how many there are of something.
+    """Return a number with its noun.
 
     >>> counted(1, "window"), counted(1200, "event")
     ('1 window', '1,200 events')
@@ -70,14 +70,14 @@ def read_spec(path: str) -> Spec:
 
 
 def require_spark() -> None:
-    """Raise a WexError if PySpark is not there."""
+    """Raise a WexError if PySpark is not installed."""
     if find_spec("pyspark") is None:
         hint = "install it: pip install 'wex-windows[spark]'"
         raise WexError("no-spark", "PySpark is not installed", hint)
 
 
 def warn_if_unbounded(spec: Spec) -> None:
-    """Say on standard error if the starts that a window holds can grow without bound."""
+    """Warn on standard error of windows that can hold an unbounded number of starts."""
     from wex.analysis.boundedness_guard import unbounded  # noqa: PLC0415  (loads the solver)
 
     for line in unbounded(spec):
@@ -86,26 +86,29 @@ def warn_if_unbounded(spec: Spec) -> None:
 
 @contextmanager
 def reading_progress() -> Iterator[Callable[[int, int, int | None], None]]:
-    """Show on standard error how far a file is read, if that is a terminal."""
+    """Show a progress bar on standard error, if that is a terminal, and yield how to update it.
+
+    The function takes the number of events read, of windows found, and of all events if known.
+    """
     if not (sys.stderr and sys.stderr.isatty()):
-        yield lambda _read, _found, _rows: None
+        yield lambda _events, _windows, _all_events: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    text = TextColumn("{task.fields[told]}")
+    text = TextColumn("{task.fields[counts]}")
     console = Console(file=sys.stderr)
     with Progress(BarColumn(), text, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, told="")
+        task = bar.add_task("", total=None, counts="")
 
-        def told(read: int, found: int, rows: int | None) -> None:
-            line = f"{counted(read, 'event')}, {counted(found, 'window')}"
-            bar.update(task, completed=read, total=rows, told=line)
+        def update(events: int, windows: int, all_events: int | None) -> None:
+            counts = f"{counted(events, 'event')}, {counted(windows, 'window')}"
+            bar.update(task, completed=events, total=all_events, counts=counts)
 
-        yield told
+        yield update
 
 
 def announce_compiling() -> None:
-    """Say on standard error why the first run takes longer, if that is a terminal."""
+    """Say on standard error when kernels are compiled, if that is a terminal."""
     if sys.stderr.isatty():
         line = "compiling kernels for the first time, about 10 s …"
         before_compiling(lambda: click.echo(line, err=True))
@@ -117,23 +120,23 @@ def fail(error: WexError) -> None:
     for line in str(error).splitlines():
         text = Text(line)
         for mark, style in STYLES.items():
-            at = line.find(mark)
-            if at >= 0 and line[:at].strip() == "":
-                text.stylize(style, at, at + len(mark))
+            if line.lstrip().startswith(mark):
+                column = line.index(mark)
+                text.stylize(style, column, column + len(mark))
         if set(line.partition("|")[2].strip()) == {"^"}:
             text.stylize("bold red", line.index("^"))
         console.print(text)
 
 
 def as_json(error: WexError) -> dict[str, object]:
-    """Return an error for machines."""
+    """Return an error as a value for JSON."""
     if isinstance(error, SpecError):
-        return {"errors": [each.as_dict() for each in error.diagnostics]}
+        return {"errors": [diagnostic.as_dict() for diagnostic in error.diagnostics]}
     return {"errors": [{"code": error.code, "message": error.message, "hint": error.hint}]}
 
 
 def print_json(value: object) -> None:
-    """Print a value for machines."""
+    """Print a value as JSON."""
     click.echo(json.dumps(value, indent=2))
 
 
@@ -145,32 +148,32 @@ class Setting(click.ParamType[tuple[str, str]]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """Return name and value."""
+        """Return the name and the value."""
         name, equals, rest = str(value).partition("=")
         if not name or not equals:
-            self.fail(f"{value!r} is not of the form name=value", param, ctx)
+            self.fail(f"expected name=value, got {value!r}", param, ctx)
         return name, rest
 
 
 class Duration(click.ParamType[timedelta]):
-    """A time as specs write it: `20 seconds`, `1 hour`."""
+    """A duration as in specs: `20 seconds`, `1 hour`."""
 
     name = "duration"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Return the time."""
+        """Return the duration."""
         number, _, unit = str(value).partition(" ")
         if not number.isdigit() or unit not in UNITS:
-            self.fail(f"{value!r} is not like '20 seconds' or '1 hour'", param, ctx)
+            self.fail(f"expected a duration such as '20 seconds', got {value!r}", param, ctx)
         return timedelta(microseconds=int(number) * UNITS[unit])
 
 
 def hide_pandas() -> None:
-    """Let this process go on as if pandas were not installed.
+    """Make pandas look as if it were not installed, in this process.
 
-    Where it is, PyArrow imports it for the first array, which takes longer than most commands.
+    PyArrow imports it, where it is installed, for the first array; that takes half a second.
     """
     sys.meta_path.insert(0, _WithoutPandas())
 
@@ -182,36 +185,39 @@ class _WithoutPandas(MetaPathFinder):
 
 
 class Pipe(io.TextIOWrapper):
-    """A text stream that goes on into nowhere once its reader has gone."""
+    """A text stream that discards its output once the reader has closed the pipe."""
 
     def write(self, text: str) -> int:
-        """Write, unless nobody reads any more."""
+        """Write text, or discard it if the pipe is closed."""
         try:
             return super().write(text)
         except BrokenPipeError:
-            self._give_up()
+            self._discard()
             return len(text)
 
     def flush(self) -> None:
-        """Flush, unless nobody reads any more."""
+        """Flush the stream, or discard its content if the pipe is closed."""
         try:
             super().flush()
         except BrokenPipeError:
-            self._give_up()
+            self._discard()
 
-    def _give_up(self) -> None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.fileno())
-        os.close(nowhere)
+    def _discard(self) -> None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self.fileno())
+        os.close(null)
 
 
 def guarded(stream: TextIO | None) -> TextIO:
-    """Return a stream for output that never fails for want of a reader or of an encoding."""
+    """Return a stream that ignores closed pipes and escapes characters it cannot encode."""
     if stream is None:  # closed before the program began
         return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
     if not isinstance(stream, io.TextIOWrapper):
-        return stream  # a test's own
-    encoding, buffered = stream.encoding, not stream.line_buffering
+        return stream  # a test has replaced it
+    encoding, line_buffering = stream.encoding, stream.line_buffering
     return Pipe(
-        stream.detach(), encoding=encoding, errors="backslashreplace", line_buffering=not buffered
+        stream.detach(),
+        encoding=encoding,
+        errors="backslashreplace",
+        line_buffering=line_buffering,
     )

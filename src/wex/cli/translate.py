@@ -1,4 +1,4 @@
-"""`wex translate`: a spec with the same windows in the other notation."""
+"""`wex translate`: the same windows in the other notation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from wex.cli.terminal import read_spec
 
 
 @click.command()
-@click.argument("spec")
+@click.argument("path", metavar="SPEC")
 @click.option(
-    "--to", "target", type=click.Choice(["regex", "formula"]), required=True, help="The notation."
+    "--to",
+    "notation",
+    type=click.Choice(["regex", "formula"]),
+    required=True,
+    help="Notation of the windows that are printed.",
 )
-def translate(spec: str, target: str) -> int:
-    """Print SPEC with its windows given by regular expressions, or by formulas."""
-    read = read_spec(spec)
-    from wex.api import to_formula, to_regex  # noqa: PLC0415
+def translate(path: str, notation: str) -> int:
+    """Print SPEC with all windows written as regular expressions, or all as formulas."""
+    spec = read_spec(path)
+    from wex.api import to_formula, to_regex  # noqa: PLC0415  (load the solver)
 
-    click.echo(str(to_regex(read) if target == "regex" else to_formula(read)), nl=False)
+    click.echo(str(to_regex(spec) if notation == "regex" else to_formula(spec)), nl=False)
     return FINE

@@ -1,4 +1,4 @@
-"""What the static analysis says, in lines for a person and in JSON for machines."""
+"""Reports of the static analysis, as lines of text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
 
 
-DRAWN = 3  # starts in a drawing of what has no bound
-MOST_DRAWN = 8
+DRAWN_UNBOUNDED = 3  # starts in the drawing of a window without a bound
+DRAWN_MOST = 8  # starts in any other drawing
+DRAWN_EVENTS = 24
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Yield what a report says, line by line."""
+    """Yield the lines of a report."""
     meaning = meaning_of(report.spec)
-    for at, window in enumerate(report):
+    for index, window in enumerate(report):
         yield ""
-        yield from _window(meaning, at, window)
+        yield from _window(meaning, index, window)
     for finding in report.findings:
         yield f"  note: {finding}"
     size = report.state_bytes
@@ -37,48 +38,48 @@ def lines(report: Report) -> Iterator[str]:
         yield f"  a stream takes about {size:,} bytes of state at most"
 
 
-def _window(meaning: Meaning, at: int, window: WindowReport) -> Iterator[str]:
+def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]:
     held = window.held
-    says = {
+    bound = {
         "bounded": f"{held} starts held at once"
         if held.bound != 1
         else f"{held} start held at once",
         "unbounded": "the starts held can grow without bound",
         "unknown": "whether the starts held are bounded is not known",
     }[held.verdict]
-    yield f"  {window.name}: {held.verdict.upper()}, {says}"
+    yield f"  {window.name}: {held.verdict.upper()}, {bound}"
     for name, answer in window.answers.items():
         yield f"    {name:<8} {answer!s:<20} {answer.reason}"
     for finding in window.findings:
         yield f"    note: {finding}"
-    yield from (f"    {line}".rstrip() for line in _drawing(meaning, at, window))
+    yield from (f"    {line}".rstrip() for line in _drawing(meaning, index, window))
     unit = "region" if window.regions == 1 else "regions"
     yield f"    ({window.regions} {unit}, by {window.way})"
 
 
-def _drawing(meaning: Meaning, at: int, window: WindowReport) -> Iterator[str]:
-    """Yield a stream on which starts are held."""
+def _drawing(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]:
+    """Yield the lines of a drawing of a stream on which the window holds starts."""
     held = window.held
-    wanted = DRAWN if held.bound is None else min(held.bound, MOST_DRAWN)
+    wanted = DRAWN_UNBOUNDED if held.bound is None else min(held.bound, DRAWN_MOST)
     if not wanted or held.verdict == "unknown":
         return
     try:
         stream = held.witness(wanted)
     except WexError:
         return
-    starts = held_starts(meaning, at, events_of(meaning, stream))
+    starts = held_starts(meaning, index, events_of(meaning, stream))
     if held.verdict == "unbounded":
         yield f"for example, {len(starts)} starts held at the end of this stream:"
     else:
         yield f"reached by this stream, with {len(starts)} held at its end:"
     yield from (
         f"  {line}"
-        for line in timeline(stream, fields_read(meaning, at), [(b, None) for b in starts])
+        for line in timeline(stream, fields_read(meaning, index), [(b, None) for b in starts])
     )
 
 
 def as_json(report: Report) -> dict[str, object]:
-    """Return a report for machines."""
+    """Return a report as a value for JSON."""
     return {
         "windows": {
             window.name: {
@@ -106,15 +107,12 @@ def _answer(answer: Answer) -> dict[str, object]:
     }
 
 
-MOST = 24  # events that are drawn
-
-
 def timeline(
     stream: pa.Table, names: Sequence[str], spans: Sequence[tuple[int, int | None]]
 ) -> list[str]:
-    """Return the lines of a drawing: the fields of each event, and spans of events below them.
+    """Return the lines of a drawing: the fields of each event, and below them spans of events.
 
-    A span without an end goes on behind the last event.
+    A span whose end is None is still open at the last event.
 
     >>> import pyarrow as pa
     >>> for line in timeline(pa.table({"x": [1, 2, 30]}), ["x"], [(0, 1), (1, None)]):
@@ -124,11 +122,12 @@ def timeline(
            ├──┤
               ├───╌▶
     """
-    count = min(stream.num_rows, MOST)
-    rows = {"event": [str(at) for at in range(count)]}
+    count = min(stream.num_rows, DRAWN_EVENTS)
+    rows = {"event": [str(position) for position in range(count)]}
     for name in names:
-        rows[name] = [_shown(value) for value in stream.column(name).slice(0, count).to_pylist()]
-    widths = [max(len(cells[at]) for cells in rows.values()) for at in range(count)]
+        values = stream.column(name).slice(0, count).to_pylist()
+        rows[name] = [_text(value) for value in values]
+    widths = [max(len(cells[column]) for cells in rows.values()) for column in range(count)]
     head = max(map(len, rows))
     more = "  …" if stream.num_rows > count else ""
     lines = [
@@ -137,20 +136,23 @@ def timeline(
         for name, cells in rows.items()
     ]
     lines = [line.rstrip() + more for line in lines]
-    begins = [sum(widths[:at]) + 2 * at for at in range(count + 1)]
-    for begin, end in spans:
-        if begin >= count:
-            continue
-        last = count - 1 if end is None or end >= count else end
-        width = begins[last] - begins[begin]
-        bar = "├" + "─" * max(0, width - 1)
-        open_ended = end is None or end >= count
-        bar += ("─╌▶" if width else "╌▶") if open_ended else ("┤" if width else "")
-        lines.append(" " * (head + 2 + begins[begin]) + (bar if width or open_ended else "│"))
+    lefts = [sum(widths[:column]) + 2 * column for column in range(count)]
+    for start, end in spans:
+        if start < count:
+            open_end = end is None or end >= count
+            width = lefts[count - 1 if end is None or open_end else end] - lefts[start]
+            lines.append(" " * (head + 2 + lefts[start]) + _span(width, open_end=open_end))
     return lines
 
 
-def _shown(value: object) -> str:
+def _span(width: int, *, open_end: bool) -> str:
+    """Return the bar of a span whose last event is drawn so many characters after its first."""
+    if width == 0:
+        return "├╌▶" if open_end else "│"
+    return "├" + "─" * (width - 1) + ("─╌▶" if open_end else "┤")
+
+
+def _text(value: object) -> str:
     if isinstance(value, datetime):
         return value.strftime("%H:%M:%S.%f").rstrip("0").rstrip(".")
     if isinstance(value, date):
