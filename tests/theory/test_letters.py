@@ -13,7 +13,16 @@ from wex.compile.window import compile_window
 from wex.spec import meaning, tree
 from wex.spec.resolve.expand import expand_expr
 from wex.theory import solver
-from wex.theory.evaluate import EXACT, ArithmeticFault, Event, holds
+from wex.theory.evaluate import (
+    EXACT,
+    INFINITE,
+    NAN,
+    OVERFLOW,
+    ZERO_BY_ZERO,
+    ArithmeticFault,
+    Event,
+    holds,
+)
 from wex.theory.letters import letters_of
 from wex.theory.terms import Guard, Not, atoms, offsets
 from wex.theory.translate import guard_of
@@ -106,9 +115,13 @@ def test_floats_leave_the_reals_and_letters_follow_them() -> None:
 
 
 def test_comparing_floats_is_exact_so_letters_are_few() -> None:
-    assert len(letters_of([guard("x > y"), guard("y > x"), guard("x = y")], 0)) == 3
-    assert len(letters_of([guard("x > 1"), guard("x > 2"), guard("x > 3")], 0)) == 4
-    assert len(letters_of([guard("-x > 1"), guard("abs(x) > 1"), guard("x < -1")], 0)) == 3
+    def rows(*texts: str) -> set[str]:
+        letters = letters_of(map(guard, texts), 0)
+        return {"".join("01"[true] for true in row) for row in letters.rows}
+
+    assert rows("x > y", "y > x", "x = y") == {"100", "010", "001"}
+    assert rows("x > 1", "x > 2", "x > 3") == {"000", "100", "110", "111"}
+    assert rows("-x > 1", "abs(x) > 1", "x < -1") == {"000", "010", "111"}
 
 
 def test_constants_that_round_to_one_float_are_one_at_run_time() -> None:
@@ -185,8 +198,11 @@ def test_satisfiability_over_the_exact_numbers(text: str, possible: bool) -> Non
     ],
 )
 def test_satisfiability_of_every_type(fields: str, text: str, possible: bool) -> None:
-    found = guard(text, fields)
-    assert solver.satisfiable(found, lookback_of([found])) == possible
+    written = guard(text, fields)
+    k = lookback_of([written])
+    assert solver.satisfiable(written, k) == possible
+    types = meaning(wex.parse(f"stream s ({fields})")).fields
+    assert (solver.model(written, types, k) is not None) == possible
 
 
 def test_products_of_fields_cannot_be_decided_and_count_as_possible() -> None:
@@ -232,24 +248,26 @@ def test_run_time_arithmetic(text: str, event: Event, true: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "event"),
+    ("text", "event", "why"),
     [
-        ("n + m > 0", {"n": 2**63 - 1, "m": 1}),
-        ("n * m > 0", {"n": 2**62, "m": 2}),
-        ("-n > 0", {"n": -(2**63)}),
-        ("abs(n) > 0", {"n": -(2**63)}),
-        ("n / m > 0", {"n": 0, "m": 0}),
-        ("x - y > 0", {"x": float("inf"), "y": float("inf")}),
-        ("n = 1 or n + m > 0", {"n": 2**63 - 1, "m": 1}),
-        ("n = 9223372036854775807 or n + m > 0", {"n": 2**63 - 1, "m": 1}),
+        ("n + m > 0", {"n": 2**63 - 1, "m": 1}, OVERFLOW),
+        ("n * m > 0", {"n": 2**62, "m": 2}, OVERFLOW),
+        ("-n > 0", {"n": -(2**63)}, OVERFLOW),
+        ("abs(n) > 0", {"n": -(2**63)}, OVERFLOW),
+        ("n / m > 0", {"n": 0, "m": 0}, ZERO_BY_ZERO),
+        ("x - y > 0", {"x": float("inf"), "y": float("inf")}, INFINITE),
+        ("x * 2 > 0", {"x": float("nan")}, NAN),
+        ("n = 1 or n + m > 0", {"n": 2**63 - 1, "m": 1}, OVERFLOW),
+        ("n = 9223372036854775807 or n + m > 0", {"n": 2**63 - 1, "m": 1}, OVERFLOW),
     ],
 )
-def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event) -> None:
-    with pytest.raises(ArithmeticFault):
+def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event, why: str) -> None:
+    with pytest.raises(ArithmeticFault) as caught:
         holds(guard(text), [event])
+    assert caught.value.why == why
 
 
-def test_texts_that_are_made_up_are_new() -> None:
+def test_texts_chosen_by_the_solver_are_new() -> None:
     found = guard("c != 'text0' and c != 'text1' and c != 'text2' and c != c[-1]")
     fields = meaning(wex.parse("stream s (c string)")).fields
     gram = solver.model(found, fields, 1)

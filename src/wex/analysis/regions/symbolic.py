@@ -15,8 +15,8 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step
 from wex.theory import terms
 from wex.theory.projection import (
+    EventSearch,
     Prover,
-    Searching,
     Symbols,
     both,
     constants_of,
@@ -178,7 +178,7 @@ class SymbolicSpace(RegionGraph):
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path and its branches, all found together."""
-        searching = Searching(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick)
         numbers = count()
         main = self._constrain(searching, path, [], numbers)
         tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
@@ -196,7 +196,7 @@ class SymbolicSpace(RegionGraph):
         """Return events such that memory is the same before and behind the cycle."""
         if len(stem) < self.question.depth:
             return None
-        searching = Searching(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick)
         numbers = count()
         whole = self._constrain(searching, [*stem, *cycle, *tail], [], numbers)
         before, behind = len(stem), len(stem) + len(cycle)
@@ -208,7 +208,7 @@ class SymbolicSpace(RegionGraph):
             return None
         return events[:before], events[before:behind], events[behind:]
 
-    def _found(self, searching: Searching, count: int) -> list[Event] | None:
+    def _found(self, searching: EventSearch, count: int) -> list[Event] | None:
         try:
             return searching.events(count, self.constants)
         except UndecidedError:
@@ -230,7 +230,11 @@ class SymbolicSpace(RegionGraph):
         return min(found, default=None)
 
     def _constrain(
-        self, searching: Searching, path: Sequence[Step], before: list[int], numbers: Iterator[int]
+        self,
+        searching: EventSearch,
+        path: Sequence[Step],
+        before: list[int],
+        numbers: Iterator[int],
     ) -> list[int]:
         """Say what holds along a path; return the numbers of its events, those before it too."""
         events = list(before)
