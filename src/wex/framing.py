@@ -42,7 +42,7 @@ class Frame:
     b'content'
     """
 
-    what: str
+    noun: str
     magic: bytes
     version: int
     again: str
@@ -61,22 +61,22 @@ class Frame:
     def opened(self, saved: object) -> bytes:
         """Return the content of saved bytes, or raise a StateError if the frame is not valid."""
         if not isinstance(saved, bytes | bytearray | memoryview):
-            message = f"expected the bytes of a {self.what}, got {type(saved).__name__}"
-            raise StateError("not-state", message, f"give the bytes of a saved {self.what}")
+            message = f"expected the bytes of a {self.noun}, got {type(saved).__name__}"
+            raise StateError("not-state", message, f"give the bytes of a saved {self.noun}")
         saved, head = bytes(saved), self._head
         if not saved.startswith(self.magic):
-            message = f"these bytes are not a {self.what}"
-            raise StateError("not-state", message, f"give the bytes of a saved {self.what}")
+            message = f"these bytes are not a {self.noun}"
+            raise StateError("not-state", message, f"give the bytes of a saved {self.noun}")
         if not saved.startswith(head):
             version = int.from_bytes(saved[len(self.magic) : len(head)], "big")
-            message = f"expected a {self.what} of version {self.version}, got version {version}"
+            message = f"expected a {self.noun} of version {self.version}, got version {version}"
             raise StateError("state-version", message, self.again)
         checksum, content = saved[len(head) :][:CHECKSUM], saved[len(head) + CHECKSUM :]
         digest = hashlib.sha256(head)
         digest.update(content)
         if digest.digest() != checksum:
-            message = f"this {self.what} is damaged: its checksum does not match"
-            raise StateError("state-damaged", message, f"give all bytes of the saved {self.what}")
+            message = f"this {self.noun} is damaged: its checksum does not match"
+            raise StateError("state-damaged", message, f"give all bytes of the saved {self.noun}")
         return content
 
     @contextmanager
@@ -92,7 +92,7 @@ class Frame:
 
     def unsound(self, why: str) -> StateError:
         """Return the error for invalid content."""
-        message = f"this {self.what} is inconsistent: {why}"
+        message = f"this {self.noun} is inconsistent: {why}"
         return StateError("state-damaged", message, self.again)
 
 

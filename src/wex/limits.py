@@ -52,11 +52,11 @@ def raised(**limits: int) -> Iterator[None]:
         _current.reset(token)
 
 
-def require(limit: str, needed: int, what: str) -> None:
+def require(limit: str, needed: int, subject: str) -> None:
     """Raise a LimitError with a hint on how to raise the limit, if more is needed than it allows."""
     allowed: int = getattr(current(), limit)
     if needed > allowed:
-        message = f"{what}: {needed:,} exceeds the limit of {allowed:,}"
+        message = f"{subject}: {needed:,} exceeds the limit of {allowed:,}"
         # A count that stops at the limit does not say how much is needed in the end.
         enough = needed if needed >= 2 * allowed else 10 * allowed
         raise LimitError(

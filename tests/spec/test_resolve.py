@@ -76,17 +76,17 @@ def assert_spec_or_error(text: str) -> None:
     try:
         spec = wex.parse(text)
     except wex.SpecError as error:
-        places = [(found.line, found.column) for found in error.diagnostics]
+        places = [(diagnostic.line, diagnostic.column) for diagnostic in error.diagnostics]
         assert places == sorted(places)
         assert len(set(error.diagnostics)) == len(error.diagnostics)
         lines = re.split(r"\r\n|\r|\n", text)
-        for found in error.diagnostics:
-            assert found.code in CODES
-            assert found.message
-            assert found.hint
-            assert found.source_line == lines[found.line - 1]
-            assert 1 <= found.column <= len(found.source_line) + 1
-            assert found.width >= 1
+        for diagnostic in error.diagnostics:
+            assert diagnostic.code in CODES
+            assert diagnostic.message
+            assert diagnostic.hint
+            assert diagnostic.source_line == lines[diagnostic.line - 1]
+            assert 1 <= diagnostic.column <= len(diagnostic.source_line) + 1
+            assert diagnostic.width >= 1
         assert f"error[{error.code}]: " in str(error)
     else:
         assert wex.parse(str(spec)) == spec

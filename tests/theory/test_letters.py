@@ -32,18 +32,18 @@ def guards_of(written: list[tree.Expr]) -> list[Guard]:
     lets: dict[str, tree.Expr] = {}
     for name, value in specs.LETS.items():
         lets[name] = expand_expr(value, lets)
-    return [guard_of(expand_expr(each, lets), FIELDS) for each in written]
+    return [guard_of(expand_expr(expr, lets), FIELDS) for expr in written]
 
 
 def guard(text: str, fields: str = "x real, y real, n int, m int, c string") -> Guard:
-    found = meaning(wex.parse(f"stream s ({fields}) window w match [{text}]"))
-    atom = found.expanded.windows[0].pairs[0].match
+    resolved = meaning(wex.parse(f"stream s ({fields}) window w match [{text}]"))
+    atom = resolved.expanded.windows[0].pairs[0].match
     assert isinstance(atom, tree.Atom)
-    return guard_of(atom.predicate, found.fields)
+    return guard_of(atom.predicate, resolved.fields)
 
 
 def lookback_of(guards: list[Guard]) -> int:
-    return max((-offset for each in guards for offset in offsets(each)), default=0)
+    return max((-offset for guard in guards for offset in offsets(guard)), default=0)
 
 
 @given(
@@ -61,45 +61,45 @@ def test_every_gram_has_a_letter(
     position = data.draw(st.integers(0, 7))
     pad = position < k
     letters = letters_of(guards, k, pad=pad)
-    gram = [word[at] if at >= 0 else None for at in range(position - k, position + 1)]
+    gram = [word[index] if index >= 0 else None for index in range(position - k, position + 1)]
     try:
-        truths = [holds(each, gram, first=-position) for each in letters.guards]
+        truths = [holds(guard, gram, first=-position) for guard in letters.guards]
     except ArithmeticFault:
         return
     row = letters.rows[letters.letter(truths)]
     assert list(row) == truths
-    for each, true in zip(letters.guards, truths, strict=True):
-        assert bool(letters.where(each) >> letters.letter(truths) & 1) == true
+    for member, true in zip(letters.guards, truths, strict=True):
+        assert bool(letters.where(member) >> letters.letter(truths) & 1) == true
 
 
 @given(specs.predicates)
 def test_models_satisfy_their_guard_and_unsatisfiable_means_so(written: tree.Expr) -> None:
-    (found,) = guards_of([written])
-    k = lookback_of([found])
+    (condition,) = guards_of([written])
+    k = lookback_of([condition])
     try:
-        gram = solver.model(found, FIELDS, k)
-        opposite = solver.model(Not(found), FIELDS, k)
+        gram = solver.model(condition, FIELDS, k)
+        opposite = solver.model(Not(condition), FIELDS, k)
     except solver.UndecidedError:
         return
     assert gram is not None or opposite is not None
     for model, truth in ((gram, True), (opposite, False)):
         if model is not None:
-            seen = {holds(found, model, first=first, numbers=EXACT) for first in (None, -k)}
+            seen = {holds(condition, model, first=first, numbers=EXACT) for first in (None, -k)}
             assert truth in seen
-    assert solver.satisfiable(found, k) == (gram is not None)
+    assert solver.satisfiable(condition, k) == (gram is not None)
 
 
 @given(specs.predicates, st.lists(streams.events, min_size=8, max_size=8))
 def test_what_happens_is_satisfiable(written: tree.Expr, word: list[Event]) -> None:
-    (found,) = guards_of([written])
-    k = lookback_of([found])
+    (condition,) = guards_of([written])
+    k = lookback_of([condition])
     gram = [streams.exact(event) for event in word[7 - k :]]
     try:
-        true = holds(found, gram, numbers=EXACT)
+        true = holds(condition, gram, numbers=EXACT)
     except ArithmeticFault:
         return
     if true:
-        assert solver.satisfiable(found, k)
+        assert solver.satisfiable(condition, k)
 
 
 def test_floats_leave_the_reals_and_letters_follow_them() -> None:
@@ -170,11 +170,11 @@ def test_is_first_under_pad_is_true_at_the_first_event_only() -> None:
     ],
 )
 def test_satisfiability_over_the_exact_numbers(text: str, possible: bool) -> None:
-    found = guard(text)
-    k = lookback_of([found])
-    assert solver.satisfiable(found, k) == possible
+    condition = guard(text)
+    k = lookback_of([condition])
+    assert solver.satisfiable(condition, k) == possible
     fields = meaning(wex.parse("stream s (x real, y real, n int, m int, c string)")).fields
-    assert (solver.model(found, fields, k) is not None) == possible
+    assert (solver.model(condition, fields, k) is not None) == possible
 
 
 @pytest.mark.parametrize(
@@ -206,27 +206,27 @@ def test_satisfiability_of_every_type(fields: str, text: str, possible: bool) ->
 
 
 def test_products_of_fields_cannot_be_decided_and_count_as_possible() -> None:
-    found = guard("x * y < 0 and x > 0 and y > 0")
-    assert solver.satisfiable(found, 0)
+    condition = guard("x * y < 0 and x > 0 and y > 0")
+    assert solver.satisfiable(condition, 0)
     with pytest.raises(solver.UndecidedError):
-        solver.model(found, {}, 0)
+        solver.model(condition, {}, 0)
     assert len(letters_of([guard("n * m > 0"), guard("n > 0"), guard("m > 0")], 0)) == 8
 
 
 def test_too_many_letters_are_a_limit_error() -> None:
-    fields = ", ".join(f"b{at} bool" for at in range(14))
-    atoms_ = " ".join(f"b{at}" for at in range(14))
-    found = meaning(wex.parse(f"stream s ({fields}) window w match {atoms_}"))
+    fields = ", ".join(f"b{index} bool" for index in range(14))
+    atoms_ = " ".join(f"b{index}" for index in range(14))
+    resolved = meaning(wex.parse(f"stream s ({fields}) window w match {atoms_}"))
     with pytest.raises(wex.LimitError) as caught:
-        compile_window(found, 0)
+        compile_window(resolved, 0)
     assert caught.value.limit == "letters"
     assert "wex.limits.raised(letters=" in str(caught.value)
 
 
 def test_guards_of_other_windows_do_not_multiply() -> None:
-    windows = " ".join(f"window w{at} match [x > {at}] [y > {at}]" for at in range(30))
-    found = meaning(wex.parse(f"stream s (x real, y real) {windows}"))
-    assert all(len(compile_window(found, at).letters) == 4 for at in range(30))
+    windows = " ".join(f"window w{n} match [x > {n}] [y > {n}]" for n in range(30))
+    resolved = meaning(wex.parse(f"stream s (x real, y real) {windows}"))
+    assert all(len(compile_window(resolved, index).letters) == 4 for index in range(30))
 
 
 def test_atoms_are_the_comparisons_as_written() -> None:
@@ -268,8 +268,8 @@ def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event, why: st
 
 
 def test_texts_chosen_by_the_solver_are_new() -> None:
-    found = guard("c != 'text0' and c != 'text1' and c != 'text2' and c != c[-1]")
+    condition = guard("c != 'text0' and c != 'text1' and c != 'text2' and c != c[-1]")
     fields = meaning(wex.parse("stream s (c string)")).fields
-    gram = solver.model(found, fields, 1)
+    gram = solver.model(condition, fields, 1)
     assert gram is not None
-    assert holds(found, gram, numbers=EXACT)
+    assert holds(condition, gram, numbers=EXACT)
