@@ -1,4 +1,4 @@
-"""The builder makes the same tree as the parser, and nothing that text cannot say."""
+"""The builder makes the same tree as the parser, and only trees that text can express."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wex.spec import tree
 
 
 def rebuilt(node: tree.Expr) -> w.Expr:
-    """Say an expression again with the operators and words of the builder."""
+    """Rebuild an expression with the operators and functions of the builder."""
     match node:
         case tree.Int(value) | tree.Real(value) | tree.Text(value) | tree.Bool(value):
             return w.literal(value)
@@ -78,13 +78,13 @@ def rebuilt(node: tree.Expr) -> w.Expr:
             return bind(variable.text, lambda _: rebuilt(body))
         case tree.Holds(predicate, position):
             return rebuilt(predicate)(rebuilt(position))
-        case tree.Moment(name, text):  # any constant of that kind; the words are the parser's
+        case tree.Moment(name, text):  # the builder has only valid ones
             return w.Expr(tree.Moment(tree.Name(name.text), text))
     raise TypeError(node)
 
 
 def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
-    """Say a regular expression again with the builder."""
+    """Rebuild a regular expression with the builder."""
     match node:
         case tree.Atom(predicate):
             return rebuilt(predicate)
@@ -117,7 +117,7 @@ def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
 
 
 def joined(parts: tuple[tree.Regex, ...], op: str) -> w.Regex | w.Expr:
-    # Of two predicates `|` and `&` make a predicate; a regular expression among them is wanted.
+    # `|` and `&` of two predicates make a predicate, so the first one is wrapped as a Regex.
     first, *rest = map(rebuilt_regex, parts)
     whole = first if isinstance(first, w.Regex) else w.Regex(tree.Atom(first.node))
     for part in rest:
@@ -126,7 +126,7 @@ def joined(parts: tuple[tree.Regex, ...], op: str) -> w.Regex | w.Expr:
 
 
 def rebuilt_window(node: tree.Window) -> tree.Window:
-    """Say a window again with the builder."""
+    """Rebuild a window with the builder."""
     within = node.within
     return w.window(
         node.name.text,
@@ -151,7 +151,7 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
 
 
 def rebinds(node: tree.Node, bound: frozenset[str] = frozenset()) -> bool:
-    """Tell whether a quantifier binds a name that is bound already: in Python that is refused."""
+    """Tell whether a quantifier binds a name that is already bound, which the builder rejects."""
     if isinstance(node, tree.Quantified):
         if node.variable.text in bound:
             return True
@@ -176,15 +176,15 @@ def test_regular_expressions_built_and_parsed_agree(regex: tree.Regex) -> None:
 def test_specs_built_and_parsed_agree(spec: tree.Spec) -> None:
     stream = w.stream(
         spec.stream.name.text,
-        {each.name.text: str(each.type) for each in spec.stream.fields},
-        partition_by=[name.text for name in spec.stream.partition_by],
-        order_by=[name.text for name in spec.stream.order_by],
+        {field.name.text: str(field.type) for field in spec.stream.fields},
+        partition_by=tree.texts(spec.stream.partition_by),
+        order_by=tree.texts(spec.stream.order_by),
         nulls=spec.stream.nulls.text if spec.stream.nulls else None,
     )
     built = w.spec(
         stream,
-        *(w.let(each.name.text, rebuilt(each.value)) for each in spec.lets),
-        *(w.assume(rebuilt_regex(each.regex), unchecked=each.unchecked) for each in spec.assumes),
+        *(w.let(let.name.text, rebuilt(let.value)) for let in spec.lets),
+        *(w.assume(rebuilt_regex(item.regex), unchecked=item.unchecked) for item in spec.assumes),
         *map(rebuilt_window, spec.windows),
     )
     assert built == spec == wex.parse(str(spec))
@@ -237,7 +237,7 @@ def test_python_values_become_constants() -> None:
     assert str(t.x > 0) == "x > 0"
 
 
-untyped: Any = w  # what a type checker would refuse has to be refused at run time, too
+untyped: Any = w  # calls that a type checker rejects must be rejected at run time as well
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Everything a user can cause is a WexError with a stable code, and says how to mend it."""
+"""The errors of WEX, how they are printed, and hints that suggest a similar name.
+
+Every mistake of a user raises a WexError with a stable code and a hint on how to fix it.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,12 @@ if TYPE_CHECKING:
 
 # Longer source lines are cut around the caret, so that an error fits on a screen.
 SHOWN_COLUMNS = 100
-MOST_SHOWN = 20  # diagnostics: nobody mends more at once
+MOST_SHOWN = 20  # diagnostics in one error
+MOST_NAMED = 12  # names in one hint
 
 
 class WexError(Exception):
-    """A mistake in a call, a spec or the data: what is wrong, and how to mend it."""
+    """A mistake in a call, a spec or the data, with a hint on how to fix it."""
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(code, message, hint)
@@ -33,56 +37,60 @@ class WexError(Exception):
 
 
 class LimitError(WexError):
-    """A limit was reached; the hint says which one and how to raise it."""
+    """A limit was exceeded; the hint says how to raise it."""
 
     def __init__(self, limit: str, message: str, hint: str) -> None:
         super().__init__(f"limit-{limit.replace('_', '-')}", message, hint)
-        self.args = (limit, message, hint)  # what pickle passes to __init__
+        self.args = (limit, message, hint)  # pickle passes these to __init__
         self.limit = limit
 
 
 class UnboundedError(WexError):
-    """A spec that may hold any number of starts, where data does not end: `witness` is a stream."""
+    """A spec whose number of open starts is unbounded, on a stream without end.
+
+    `witness` is a stream, as an Arrow table, on which it grows, or None if none was found.
+    """
 
     def __init__(self, code: str, message: str, hint: str, witness: Any = None) -> None:
         super().__init__(code, message, hint)
         self.args = (code, message, hint, witness)
-        self.witness = witness  # an Arrow table, or None if none was found
+        self.witness = witness
 
 
 class StateError(WexError):
-    """Saved bytes that do not fit: of another version, of another spec, damaged."""
+    """Saved bytes that cannot be used: damaged, or of another version or spec."""
 
 
-# Every code a DataError can have, and what it means. Codes are stable: tools may rely on them.
+# Every code a DataError can have, with its meaning. Codes are stable: tools may rely on them.
 DATA_CODES = {
-    "arithmetic": "arithmetic without a result: beyond 64 bits, or not a number",
-    "arrow": "data that Arrow cannot work with: too large, or of a type that it cannot sort",
-    "assumption": "a stream that is not as `assume` promises",
+    "arithmetic": "arithmetic without a result: integer overflow, or not a number",
+    "arrow": "data that Arrow cannot process: too large, or of a type that it cannot sort",
+    "assumption": "a stream that violates an assumption (`assume`)",
     "column-twice": "two columns of one name",
     "enum-value": "a value that the enum does not list",
-    "interleaved": "rows of a stream after those of a later key, where rows are sorted by key",
-    "late": "an event that sorts before one that its stream has had already",
-    "malformed": "text that could not be read as a row: half a message, another format",
-    "missing-column": "a field of the stream that the data does not have",
+    "interleaved": "rows of one stream that are not adjacent, in data sorted by key",
+    "late": "an event that sorts before an earlier event of its stream",
+    "malformed": "text that is not a valid row: an incomplete message, or another format",
+    "missing-column": "a field of the stream that is not a column of the data",
     "not-columns": "something that holds no columns",
-    "null": "NULL or NaN in a field that decides about windows",
+    "null": "NULL or NaN in a field that a window depends on",
     "null-order": "NULL or NaN in a column that orders the stream",
     "sub-microsecond": "a timestamp finer than microseconds",
-    "unknown-key": "a key to look at that no stream of the data has",
-    "unsorted": "rows that do not come in the order in which they have to",
-    "unreadable": "a file whose content does not fit its format or the fields",
+    "unknown-key": "a key that no stream of the data has",
+    "unsorted": "rows that are not in the required order",
+    "unreadable": "a file whose content does not match its format or the fields",
     "timestamp-range": "a timestamp that 64 bits of microseconds cannot hold",
-    "wrong-column-type": "a column whose type does not fit the field's",
-    "wrong-value": "a value that does not fit the field's type",
+    "wrong-column-type": "a column whose type does not match the type of the field",
+    "wrong-value": "a value that does not match the type of the field",
     "zones-mixed": "timestamps with and without a time zone",
 }
 
 
 class DataError(WexError):
-    """Data that a spec cannot be run on: which column, which stream (by key), which event of it.
+    """Data that a spec cannot be run on.
 
-    For files also which file and line, and `options` of `find_in_file` with which it may be read.
+    The attributes say where: the column, the key of the stream and the position of the event, for
+    files also the file and the line. `options` are arguments of `find_in_file` that may help.
     """
 
     def __init__(
@@ -136,7 +144,7 @@ def _data_error(code: str, message: str, hint: str, places: dict[str, Any]) -> D
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong with a spec, and where: lines and columns count from 1."""
+    """One mistake in a spec and its place; lines and columns count from 1."""
 
     code: str
     message: str
@@ -163,30 +171,30 @@ class Diagnostic:
         )
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return the parts of it, for machines."""
+        """Return the attributes as a dict, for example for JSON."""
         return asdict(self)
 
 
 class SpecError(WexError):
-    """A spec that cannot be used. Holds one or more diagnostics; the first one speaks for all."""
+    """A spec with mistakes: one or more diagnostics; `code`, `line` and so on are of the first."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         first = diagnostics[0]
         super().__init__(first.code, first.message, first.hint)
-        self.args = (tuple(diagnostics),)  # what pickle passes to __init__
+        self.args = (tuple(diagnostics),)  # pickle passes these to __init__
         self.diagnostics = tuple(diagnostics)
         self.line = first.line
         self.column = first.column
         self.source_line = first.source_line
 
     def __str__(self) -> str:
-        shown = [str(each) for each in self.diagnostics[:MOST_SHOWN]]
+        shown = [str(diagnostic) for diagnostic in self.diagnostics[:MOST_SHOWN]]
         more = len(self.diagnostics) - len(shown)
         return "\n\n".join([*shown, *([f"... and {more} more"] if more else [])])
 
 
 def _excerpt(line: str, start: int, width: int) -> tuple[str, str]:
-    """Return the shown part of a line and the carets below it, aligned in a terminal."""
+    """Return the visible part of a line, and the carets below it aligned for a terminal."""
     first = max(0, start - SHOWN_COLUMNS // 2) if len(line) > SHOWN_COLUMNS else 0
     last = first + SHOWN_COLUMNS
     before, marked = line[first:start], line[start : min(start + width, last)]
@@ -196,26 +204,23 @@ def _excerpt(line: str, start: int, width: int) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    """Return a message whose quoted names cannot move the cursor or hide what follows."""
+    """Return a message without control characters, which quoted names may contain."""
     return "".join(map(_visible, text))
 
 
 def _visible(char: str) -> str:
-    """Return what stands for a character: one that would move or hide the rest is replaced."""
+    """Return a printable character for a character."""
     return char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 def _cells(text: str) -> int:
-    """Return how many terminal cells a text takes: wide characters two, combining ones none."""
+    """Return the width of a text in a terminal: wide characters count 2, combining ones 0."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
 
 
-MOST_NAMED = 12  # names in one hint
-
-
 def closest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the candidate that is most like a word, if one is alike at all.
+    """Return the candidate most similar to a word, or None if none is similar.
 
     >>> closest("prise", ["price", "volume"])
     'price'
@@ -228,12 +233,12 @@ def closest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | 
     for name in names:
         if name.lower() == word.lower():
             return name
-    found = get_close_matches(word, names, n=1, cutoff=cutoff)
-    return found[0] if found else None
+    matches = get_close_matches(word, names, n=1, cutoff=cutoff)
+    return matches[0] if matches else None
 
 
 def did_you_mean(word: str, candidates: Iterable[str], otherwise: str) -> str:
-    """Return a hint that names the closest candidate, or all of them.
+    """Return a hint that names the most similar candidate, or else lists them after `otherwise`.
 
     >>> did_you_mean("prise", ["price", "volume"], "")
     'did you mean `price`?'

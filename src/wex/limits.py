@@ -1,4 +1,4 @@
-"""The limits that keep a mistake from eating the machine, all in one place.
+"""Limits on the size of specs, automata and results, so that a mistake cannot exhaust memory.
 
 >>> import wex.limits
 >>> with wex.limits.raised(spec_bytes=5_000_000):
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of each thing is still taken for sane."""
+    """The largest sizes that are accepted."""
 
     spec_bytes: int = 1_000_000  # parsing takes seconds per megabyte
-    letters: int = 4_096  # combinations of predicates in one window: 12 that are independent
+    letters: int = 4_096  # combinations of predicates in one window: 12 independent ones
     states: int = 250_000  # of one automaton
-    work: int = 1_000_000  # steps of building one automaton: seconds
-    windows: int = 500_000_000  # found in one batch: 16 bytes each, before anything is measured
-    symbols: int = 4_096  # letters with marks of one formula: 16 letters and 8 variables at once
-    subsets: int = 16_384  # that a formula tries for each set, when it is evaluated directly
+    work: int = 1_000_000  # steps of building one automaton: a few seconds
+    windows: int = 500_000_000  # in one batch: 16 bytes each, without measures
+    symbols: int = 4_096  # letters with marks of one formula: 16 letters and 8 variables
+    subsets: int = 16_384  # tried per set variable when a formula is evaluated directly
 
 
 _current = ContextVar("limits", default=Limits())  # noqa: B039  (frozen)
 
 
 def current() -> Limits:
-    """Return the limits in force here."""
+    """Return the limits in force in this context."""
     return _current.get()
 
 
 @contextmanager
 def raised(**limits: int) -> Iterator[None]:
-    """Work under other limits, named as the fields of `Limits`: in this thread, until the end."""
+    """Set other limits, named like the fields of `Limits`, in this thread until the block ends."""
     token = _current.set(replace(current(), **limits))
     try:
         yield
@@ -52,13 +52,13 @@ def raised(**limits: int) -> Iterator[None]:
         _current.reset(token)
 
 
-def require(limit: str, needed: int, what: str) -> None:
-    """Raise a LimitError that says how to go on, if more is needed than the limit allows."""
+def require(limit: str, needed: int, subject: str) -> None:
+    """Raise a LimitError with a hint on how to raise the limit, if more is needed than it allows."""
     allowed: int = getattr(current(), limit)
     if needed > allowed:
-        message = f"{what}: {needed:,} is over the limit of {allowed:,}"
-        # What is counted as it goes has only just got there; how much it needs nobody knows.
+        message = f"{subject}: {needed:,} exceeds the limit of {allowed:,}"
+        # A count that stops at the limit does not say how much is needed in the end.
         enough = needed if needed >= 2 * allowed else 10 * allowed
         raise LimitError(
-            limit, message, f"if that is meant: with wex.limits.raised({limit}={enough}):"
+            limit, message, f"to allow more: with wex.limits.raised({limit}={enough}):"
         )

@@ -1,8 +1,9 @@
-"""What a fork waits for: a child has all locks of its parent, but only the thread that forked.
+"""Threads and forks: locks that are safe to fork with, and cached properties without a lock.
 
-A lock that another thread held at that moment stays locked in the child for ever. Therefore the
-forking thread takes those of WEX itself, see `at_fork`. It cannot take those of Python's imports,
-so it waits until nobody imports what WEX loads when it is first used.
+A forked child has all locks of its parent, but only the thread that forked: a lock that another
+thread held stays locked in the child forever. Before a fork, the forking thread therefore acquires
+the locks of WEX, see `at_fork`. It cannot acquire Python's import locks, so it waits until no other
+thread is importing a module that WEX loads lazily.
 """
 
 from __future__ import annotations
@@ -18,42 +19,42 @@ if TYPE_CHECKING:
 
 
 ROOTS = ("wex", "lark", "llvmlite", "numba", "numpy", "pyarrow", "z3")
-SECONDS = 30.0  # then the fork goes on, come what may
+SECONDS = 30.0  # of waiting for imports: then the fork goes on in any case
 
 _forking = threading.RLock()
-_pairs: list[tuple[Callable[[], object], Callable[[], object]]] = []
-_taken: list[Callable[[], object]] = []
+_handlers: list[tuple[Callable[[], object], Callable[[], object]]] = []
+_releases: list[Callable[[], object]] = []  # of the handlers that have acquired their locks
 
 
-def at_fork(take: Callable[[], object], leave: Callable[[], object]) -> None:
-    """Take locks before each fork, and leave them behind it, in the parent and in the child."""
-    _pairs.append((take, leave))
+def at_fork(acquire: Callable[[], object], release: Callable[[], object]) -> None:
+    """Acquire locks before each fork, and release them after it in the parent and the child."""
+    _handlers.append((acquire, release))
 
 
 def _before() -> None:
     _forking.acquire()
     _wait_for_imports()
-    while len(_taken) < len(_pairs):
-        take, leave = _pairs[len(_taken)]
-        take()
-        _taken.append(leave)
-        _wait_for_imports()  # which may have brought further locks
+    while len(_releases) < len(_handlers):
+        acquire, release = _handlers[len(_releases)]
+        acquire()
+        _releases.append(release)
+        _wait_for_imports()  # an import may have added handlers
 
 
 def _after() -> None:
-    while _taken:
-        _taken.pop()()
+    while _releases:
+        _releases.pop()()
     _forking.release()
 
 
 def _wait_for_imports() -> None:
-    last = time.monotonic() + SECONDS
-    while _importing() and time.monotonic() < last:
+    deadline = time.monotonic() + SECONDS
+    while _importing() and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
 def _importing() -> bool:
-    """Tell whether another thread imports something that WEX needs."""
+    """Tell whether another thread is importing a module that WEX needs."""
     own = threading.get_ident()
     locks = getattr(importlib._bootstrap, "_module_locks", {})  # noqa: SLF001
     for name, reference in locks.copy().items():
@@ -71,11 +72,11 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  (as in functools)
-    """A property that is computed when first asked for, and kept in the object.
+    """A property that is computed on first access and stored in the object.
 
-    Like `functools.cached_property`, but without the lock that it has before Python 3.12, one for
-    all objects of a class: two threads that went through nested objects of two classes would wait
-    for each other for ever. Two threads that ask at once may both compute it; one result is kept.
+    Like `functools.cached_property`, but without its lock, which before Python 3.12 is shared by
+    all objects of a class: two threads in nested objects of two classes could deadlock. Two threads
+    may compute the value at the same time; both then use the same one.
     """
 
     def __init__(self, function: Callable[[Any], Value]) -> None:
@@ -92,6 +93,6 @@ class cached_property(Generic[Value]):  # noqa: N801  (as in functools)
     def __get__(self, instance: object | None, owner: type) -> Self | Value:
         if instance is None:
             return self
-        # `setdefault` is one step: all threads go on with the same value.
+        # `setdefault` is atomic: all threads use the value that is stored first.
         value: Value = instance.__dict__.setdefault(self._name, self._function(instance))
         return value

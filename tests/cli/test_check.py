@@ -63,7 +63,7 @@ def test_json_for_machines() -> None:
         (["check", "-", "--jason"], b"", "No such option"),
         (["check", "-"], b"\xff\xfe", "expected UTF-8, found byte 0xff"),
         (["check", "-"], b"", "this spec is empty"),
-        (["check", "-"], b"#" * 2_000_000, "over the limit of 1,000,000"),
+        (["check", "-"], b"#" * 2_000_000, "exceeds the limit of 1,000,000"),
     ],
 )
 def test_mistakes_end_in_a_sentence_and_status_2(args: list[str], stdin: bytes, said: str) -> None:

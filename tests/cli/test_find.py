@@ -206,7 +206,7 @@ def run_on_terminal(*args: str, **environment: str) -> tuple[bytes, str]:
     """Run the command with a terminal for standard error; return both outputs."""
     primary, secondary = pty.openpty()
     with subprocess.Popen(
-        [*WEX, *args],
+        [WEX, *args],
         stdout=subprocess.PIPE,
         stderr=secondary,
         env={**os.environ, **environment},

@@ -172,7 +172,7 @@ def test_states_with_bytes_of_their_own() -> None:
 
 
 def test_what_is_wrong_with_a_class() -> None:
-    with pytest.raises(wex.WexError, match="no zero, add, merge, result"):
+    with pytest.raises(wex.WexError, match="lacks the methods zero, add, merge, result"):
         wex.aggregate("mine")(type("Nothing", (), {}))
     for name in ("sum", "abs", "match", "two words", ""):
         with pytest.raises(wex.WexError):
@@ -184,7 +184,7 @@ def test_what_is_wrong_with_a_class() -> None:
         wex.aggregate("spelled")(type("Other", (Spelled,), {"result_type": "int"}))
     with pytest.raises(wex.SpecError, match="no aggregate called `mine`"):
         wex.parse("stream s (n int) window w match any measure mine(n) as m")
-    with pytest.raises(wex.SpecError, match="any type but `other`"):
+    with pytest.raises(wex.SpecError, match="any type except `other`"):
         wex.parse("stream s (v other) window w match any measure spelled(v) as m")
 
 

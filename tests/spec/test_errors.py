@@ -1,6 +1,6 @@
-"""Every mistake gets an error that points and helps: golden files, one pair per mistake.
+"""Errors in specs: golden files, one pair per mistake.
 
-`NAME.wex` is the spec, `NAME.txt` what is said about it. To accept new words:
+`NAME.wex` is the spec, `NAME.txt` the error. To accept changed messages:
 `.venv/bin/pytest tests/spec/test_errors.py --update-golden`.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import wex
-from wex.spec import load
+from wex.spec import load, tree
 from wex.spec.problems import CODES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "errors"
@@ -21,19 +21,21 @@ NAMES = sorted(path.stem for path in GOLDEN.glob("*.wex"))
 
 
 def error_of(name: str, monkeypatch: pytest.MonkeyPatch) -> wex.SpecError:
-    monkeypatch.chdir(GOLDEN)  # so that the error names the file alone
+    monkeypatch.chdir(GOLDEN)  # so that the error shows the file name only
     with pytest.raises(wex.SpecError) as caught:
         load(f"{name}.wex")
     return caught.value
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_said(name: str, monkeypatch: pytest.MonkeyPatch, update_golden: bool) -> None:
-    said = f"{error_of(name, monkeypatch)}\n"
-    expected = GOLDEN / f"{name}.txt"
+def test_the_error_is_the_golden_one(
+    name: str, monkeypatch: pytest.MonkeyPatch, update_golden: bool
+) -> None:
+    shown = f"{error_of(name, monkeypatch)}\n"
+    golden = GOLDEN / f"{name}.txt"
     if update_golden:
-        expected.write_text(said, "utf-8")
-    assert said == expected.read_text("utf-8")
+        golden.write_text(shown, "utf-8")
+    assert shown == golden.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -49,14 +51,15 @@ def test_no_golden_file_is_left_over() -> None:
 
 
 def test_every_code_has_a_golden_file() -> None:
-    said = "\n".join(path.read_text("utf-8") for path in GOLDEN.glob("*.txt"))
-    shown = set(re.findall(r"^error\[([a-z-]+)\]", said, re.MULTILINE))
+    errors = "\n".join(path.read_text("utf-8") for path in GOLDEN.glob("*.txt"))
+    in_files = set(re.findall(r"^error\[([a-z-]+)\]", errors, re.MULTILINE))
     elsewhere = {
-        "truth-value",  # only Python can ask it: tests/test_build.py
+        "truth-value",  # only in Python: tests/test_build.py
         "too-deep",  # generated below: the file would be long
-        "contradiction",  # only a call can contradict: tests/engine/test_find.py
+        "contradiction",  # only in a call: tests/engine/test_find.py
     }
-    assert shown | elsewhere == set(CODES)
+    assert in_files | elsewhere == set(CODES)
+    assert not in_files & elsewhere
 
 
 @pytest.mark.parametrize(
@@ -81,17 +84,25 @@ def test_deep_nesting_is_an_error_and_no_recursion(nested: str) -> None:
     assert caught.value.code == "too-deep"
 
 
-@pytest.mark.parametrize("open_only", ["(", "[", "(any ", "[x > ("])
-def test_ten_thousand_open_brackets_are_an_error(open_only: str) -> None:
-    with pytest.raises(wex.SpecError):
+@pytest.mark.parametrize(
+    ("open_only", "last"), [("(", "("), ("[", "["), ("(any ", "("), ("[x > (", "(")]
+)
+def test_ten_thousand_open_brackets_are_an_error(open_only: str, last: str) -> None:
+    with pytest.raises(wex.SpecError) as caught:
         wex.parse(f"stream s (x real) window w match {open_only * 10_000}")
+    error = caught.value
+    assert (error.code, error.message) == ("bracket", f"this `{last}` is never closed")
 
 
-def test_long_sequences_are_no_nesting() -> None:
+def test_long_sequences_are_not_nested() -> None:
     spec = wex.parse(
         f"stream s (x real) let a = {'x > 1 and ' * 5_000}x > 1 window w match {'any ' * 5_000}"
     )
-    assert str(spec)
+    conjunction, sequence = spec.lets[0].value, spec.windows[0].pairs[0].match
+    assert isinstance(conjunction, tree.And)
+    assert isinstance(sequence, tree.Concat)
+    assert (len(conjunction.parts), len(sequence.parts)) == (5_001, 5_000)
+    assert wex.parse(str(spec)) == spec
 
 
 def test_a_file_of_ten_megabytes_is_refused_at_once(tmp_path: Path) -> None:
@@ -110,7 +121,7 @@ def test_a_raised_limit_lets_a_large_file_through(tmp_path: Path) -> None:
     path = tmp_path / "large.wex"
     path.write_text("stream s (x real)\n" + "# filler\n" * 120_000 + "window w match any\n")
     with wex.limits.raised(spec_bytes=2_000_000):
-        assert wex.load(path).windows
+        assert wex.load(path) == wex.parse("stream s (x real) window w match any")
 
 
 def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
@@ -127,27 +138,28 @@ def test_long_lines_are_cut_around_the_caret() -> None:
     with pytest.raises(wex.SpecError) as caught:
         wex.parse(text)
     lines = str(caught.value).splitlines()
-    at = lines[4].index("^")
-    assert lines[3][at] == "y"
+    caret = lines[4].index("^")
+    assert lines[3][caret] == "y"
     assert max(map(len, lines[:5])) < 120
 
 
 @pytest.mark.parametrize(
-    "many",
+    ("mistakes", "code"),
     [
-        "window w match a" + " pad" * 8_000,
-        "window w match a\n" * 4_000,
-        "".join(f"let l{at} = l{at} and a\n" for at in range(8_000)),
-        "".join(f"let l{at} = l{(at + 1) % 9_000} and a\n" for at in range(9_000)),
-        "window w match " + " ".join(f"nobody{at}" for at in range(4_000)),
-        "let b = " + "x" * 900_000,
-        "let q = c = 'abc\n" + "let r = c = 'x'\n" * 5_000,
+        ("window w match a" + " pad" * 8_000, "clause-twice"),
+        ("window w match a\n" * 4_000, "duplicate-name"),
+        ("".join(f"let l{n} = l{n} and a\n" for n in range(8_000)), "let-cycle"),
+        ("".join(f"let l{n} = l{(n + 1) % 9_000} and a\n" for n in range(9_000)), "let-cycle"),
+        ("window w match " + " ".join(f"nobody{n}" for n in range(4_000)), "unknown-name"),
+        ("let b = " + "x" * 900_000, "unknown-name"),
+        ("let q = c = 'abc\n" + "let r = c = 'x'\n" * 5_000, "quote"),
     ],
 )
-def test_many_mistakes_are_told_in_few_words(many: str) -> None:
-    """Nor in quadratic time: each of these took minutes or did not end."""
+def test_many_mistakes_give_a_short_error(mistakes: str, code: str) -> None:
+    """Not in quadratic time either: each of these took minutes or did not end."""
     with pytest.raises(wex.SpecError) as caught:
-        wex.parse(f"stream s (a bool, c string) {many}")
+        wex.parse(f"stream s (a bool, c string) {mistakes}")
+    assert caught.value.code == code
     assert len(str(caught.value)) < 30_000
     assert len(caught.value.diagnostics) <= 100
 

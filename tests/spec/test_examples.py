@@ -1,4 +1,4 @@
-"""Every example of the language is accepted, and means what it says."""
+"""Every construct of the language is accepted, and has the expected lookback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wherever a spec is taken, it may be given as one, as text, or as a path."""
+"""Every function that takes a spec accepts a Spec, text, or a path."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_every_door_refuses_anything_else(door: Callable[[object], object], give
 
 
 def test_files_are_searched_by_specs_as_text(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("x\n1\n2\n")
-    assert wex.find_in_file(TEXT, tmp_path / "x.csv").num_rows == 1
+    (tmp_path / "x.csv").write_text("x\n1\n2\n1\n")
+    assert wex.find_in_file(TEXT, tmp_path / "x.csv").equals(wex.find(SPEC, DATA))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_files_are_searched_by_specs_as_text(tmp_path: Path) -> None:
     [
         ("", "empty-spec"),
         ("  \n", "empty-spec"),
-        ("trend", "no-file"),  # one word is no spec
+        ("trend", "no-file"),  # a single word is a path
         ("no such.wex", "no-file"),
         ("window w\nmatch up # as in up.wex", "stream-count"),  # several lines are text
         ("stream s (x int) window", "syntax"),

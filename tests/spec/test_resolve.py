@@ -1,6 +1,8 @@
-"""What the resolver makes of specs that are right, and of text that is not."""
+"""The resolver: valid specs are accepted and expanded, any other text gives a SpecError."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from hypothesis import example, given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 import wex
 from tests.strategies import specs, trees
 from wex.spec import meaning, tree
+from wex.spec.problems import CODES
 from wex.spec.vocabulary import RESERVED
 
 SOUP = [*sorted(RESERVED), *"()[]{}*+?|&~=<>-/,:.;!", "<=", ">=", "!=", "==", "x", "up", "ts", "real",
@@ -25,13 +28,13 @@ def test_right_specs_are_accepted_and_print_back(spec: tree.Spec) -> None:
 
 @given(specs.specs())
 def test_expanding_keeps_the_lookback_and_is_done_once(spec: tree.Spec) -> None:
-    found = meaning(spec)
-    again = meaning(found.expanded)
-    assert again.expanded == found.expanded
-    assert again.lookbacks == found.lookbacks
-    assert again.assume_lookbacks == found.assume_lookbacks
-    assert again.measures == found.measures
-    assert not found.expanded.lets
+    resolved = meaning(spec)
+    again = meaning(resolved.expanded)
+    assert again.expanded == resolved.expanded
+    assert again.lookbacks == resolved.lookbacks
+    assert again.assume_lookbacks == resolved.assume_lookbacks
+    assert again.measures == resolved.measures
+    assert not resolved.expanded.lets
 
 
 @given(specs.specs())
@@ -71,15 +74,22 @@ def test_a_damaged_spec_gives_a_spec_or_a_spec_error(spec: tree.Spec, data: st.D
 
 def assert_spec_or_error(text: str) -> None:
     try:
-        wex.parse(text)
+        spec = wex.parse(text)
     except wex.SpecError as error:
-        assert error.code
-        for each in error.diagnostics:
-            assert each.hint
-            assert each.line >= 1
-            assert each.column >= 1
-            assert "\n" not in each.source_line
-        assert str(error)
+        places = [(diagnostic.line, diagnostic.column) for diagnostic in error.diagnostics]
+        assert places == sorted(places)
+        assert len(set(error.diagnostics)) == len(error.diagnostics)
+        lines = re.split(r"\r\n|\r|\n", text)
+        for diagnostic in error.diagnostics:
+            assert diagnostic.code in CODES
+            assert diagnostic.message
+            assert diagnostic.hint
+            assert diagnostic.source_line == lines[diagnostic.line - 1]
+            assert 1 <= diagnostic.column <= len(diagnostic.source_line) + 1
+            assert diagnostic.width >= 1
+        assert f"error[{error.code}]: " in str(error)
+    else:
+        assert wex.parse(str(spec)) == spec
 
 
 @pytest.mark.parametrize(
@@ -102,9 +112,9 @@ def assert_spec_or_error(text: str) -> None:
 def test_the_lookback_of_a_window(written: str, lookback: int) -> None:
     text = f"""stream s (x real) let up = x > x[-1] let up2 = up and up[-1]
     let unused = x[-9] > 0 assume [x[-7] > 0]* window w {written}"""
-    found = meaning(wex.parse(text))
-    assert found.lookbacks == (lookback,)
-    assert found.assume_lookbacks == (7,)
+    resolved = meaning(wex.parse(text))
+    assert resolved.lookbacks == (lookback,)
+    assert resolved.assume_lookbacks == (7,)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +126,8 @@ def test_the_lookback_of_a_window(written: str, lookback: int) -> None:
         "window w match [x > 5e-324 and x < 1.7976931348623157e308]",
     ],
 )
-def test_what_expands_reads_back(written: str) -> None:
+def test_an_expanded_spec_parses_back(written: str) -> None:
     stream = "stream s (x real, ok bool, d date, e enum('p', 'q')) "
-    found = meaning(wex.parse(stream + written))
-    assert wex.parse(str(found.expanded)) == found.expanded
-    assert meaning(found.expanded).lookbacks == found.lookbacks
+    resolved = meaning(wex.parse(stream + written))
+    assert wex.parse(str(resolved.expanded)) == resolved.expanded
+    assert meaning(resolved.expanded).lookbacks == resolved.lookbacks

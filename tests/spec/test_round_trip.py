@@ -12,7 +12,7 @@ from wex.spec.problems import Problems, Source
 
 
 def read_back(spec: tree.Spec) -> tree.Spec | None:
-    """Parse what a spec prints as, without asking whether it makes sense."""
+    """Parse the printed text of a spec, without resolving it."""
     problems = Problems(Source(str(spec)))
     draft = read(problems.source, problems)
     assert not problems.diagnostics, "\n".join(map(str, problems.diagnostics))

@@ -1,4 +1,4 @@
-"""Truth values that guards can have together: in groups, and all at once by the solver."""
+"""Combinations of truth values: by groups of guards, and by the solver for all guards at once."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ ATOMS = [
 
 def guards_of(texts: list[str]) -> list[Guard]:
     regex = " ".join(f"[{text}]" for text in texts)
-    found = meaning(parse(f"stream s ({FEW}) window w match {regex}"))
-    parts = predicates(found.expanded.windows[0].pairs[0])
-    return [guard_of(each, found.fields) for each in parts]
+    resolved = meaning(parse(f"stream s ({FEW}) window w match {regex}"))
+    parts = predicates(resolved.expanded.windows[0].pairs[0])
+    return [guard_of(predicate, resolved.fields) for predicate in parts]
 
 
 @given(st.lists(st.sampled_from(ATOMS), min_size=1, max_size=6), st.booleans(), st.integers(0, 1))
 def test_groups_give_what_the_solver_gives(texts: list[str], floating: bool, missing: int) -> None:
     guards = guards_of(texts)
     try:
-        whole = set(assignments(guards, 1, missing=missing, floating=floating))
+        by_solver = set(assignments(guards, 1, missing=missing, floating=floating))
     except UndecidedError:
         return
-    found = list(combinations(guards, 1, missing=missing, floating=floating, most=5_000))
-    assert set(found) == whole
-    assert len(found) == len(whole)
+    by_groups = list(combinations(guards, 1, missing=missing, floating=floating, most=5_000))
+    assert set(by_groups) == by_solver
+    assert len(by_groups) == len(by_solver)
 
 
-def test_more_than_are_asked_for() -> None:
-    guards = guards_of([f"f0 > {at}" for at in range(20)])
-    assert len(list(combinations(guards, 0, floating=True, most=21))) == 21
+def test_more_combinations_than_accepted_are_an_error() -> None:
+    guards = guards_of([f"f0 > {limit}" for limit in range(20)])
+    rows = set(combinations(guards, 0, floating=True, most=21))
+    assert rows == {(True,) * passed + (False,) * (20 - passed) for passed in range(21)}
     with pytest.raises(TooManyRowsError):
         next(combinations(guards, 0, floating=True, most=20))

@@ -13,13 +13,22 @@ from tests.theory.guards import guard, guards_of
 from wex.spec import meaning, tree
 from wex.stages import compile_window
 from wex.theory import solver
-from wex.theory.evaluate import EXACT, ArithmeticFault, Event, holds
+from wex.theory.evaluate import (
+    EXACT,
+    INFINITE,
+    NAN,
+    OVERFLOW,
+    ZERO_BY_ZERO,
+    ArithmeticFault,
+    Event,
+    holds,
+)
 from wex.theory.letters import letters_of
 from wex.theory.terms import Guard, Not, atoms, offsets
 
 
 def lookback_of(guards: list[Guard]) -> int:
-    return max((-offset for each in guards for offset in offsets(each)), default=0)
+    return max((-offset for guard in guards for offset in offsets(guard)), default=0)
 
 
 @given(
@@ -37,45 +46,45 @@ def test_every_gram_has_a_letter(
     position = data.draw(st.integers(0, 7))
     pad = position < k
     letters = letters_of(guards, k, pad=pad)
-    gram = [word[at] if at >= 0 else None for at in range(position - k, position + 1)]
+    gram = [word[index] if index >= 0 else None for index in range(position - k, position + 1)]
     try:
-        truths = [holds(each, gram, first=-position) for each in letters.guards]
+        truths = [holds(guard, gram, first=-position) for guard in letters.guards]
     except ArithmeticFault:
         return
     row = letters.rows[letters.letter(truths)]
     assert list(row) == truths
-    for each, true in zip(letters.guards, truths, strict=True):
-        assert bool(letters.where(each) >> letters.letter(truths) & 1) == true
+    for member, true in zip(letters.guards, truths, strict=True):
+        assert bool(letters.where(member) >> letters.letter(truths) & 1) == true
 
 
 @given(specs.predicates)
 def test_models_satisfy_their_guard_and_unsatisfiable_means_so(written: tree.Expr) -> None:
-    (found,) = guards_of([written])
-    k = lookback_of([found])
+    (condition,) = guards_of([written])
+    k = lookback_of([condition])
     try:
-        gram = solver.model(found, FIELDS, k)
-        opposite = solver.model(Not(found), FIELDS, k)
+        gram = solver.model(condition, FIELDS, k)
+        opposite = solver.model(Not(condition), FIELDS, k)
     except solver.UndecidedError:
         return
     assert gram is not None or opposite is not None
     for model, truth in ((gram, True), (opposite, False)):
         if model is not None:
-            seen = {holds(found, model, first=first, numbers=EXACT) for first in (None, -k)}
+            seen = {holds(condition, model, first=first, numbers=EXACT) for first in (None, -k)}
             assert truth in seen
-    assert solver.satisfiable(found, k) == (gram is not None)
+    assert solver.satisfiable(condition, k) == (gram is not None)
 
 
 @given(specs.predicates, st.lists(streams.events, min_size=8, max_size=8))
 def test_what_happens_is_satisfiable(written: tree.Expr, word: list[Event]) -> None:
-    (found,) = guards_of([written])
-    k = lookback_of([found])
+    (condition,) = guards_of([written])
+    k = lookback_of([condition])
     gram = [streams.exact(event) for event in word[7 - k :]]
     try:
-        true = holds(found, gram, numbers=EXACT)
+        true = holds(condition, gram, numbers=EXACT)
     except ArithmeticFault:
         return
     if true:
-        assert solver.satisfiable(found, k)
+        assert solver.satisfiable(condition, k)
 
 
 def test_floats_leave_the_reals_and_letters_follow_them() -> None:
@@ -91,9 +100,13 @@ def test_floats_leave_the_reals_and_letters_follow_them() -> None:
 
 
 def test_comparing_floats_is_exact_so_letters_are_few() -> None:
-    assert len(letters_of([guard("x > y"), guard("y > x"), guard("x = y")], 0)) == 3
-    assert len(letters_of([guard("x > 1"), guard("x > 2"), guard("x > 3")], 0)) == 4
-    assert len(letters_of([guard("-x > 1"), guard("abs(x) > 1"), guard("x < -1")], 0)) == 3
+    def rows(*texts: str) -> set[str]:
+        letters = letters_of(map(guard, texts), 0)
+        return {"".join("01"[true] for true in row) for row in letters.rows}
+
+    assert rows("x > y", "y > x", "x = y") == {"100", "010", "001"}
+    assert rows("x > 1", "x > 2", "x > 3") == {"000", "100", "110", "111"}
+    assert rows("-x > 1", "abs(x) > 1", "x < -1") == {"000", "010", "111"}
 
 
 def test_constants_that_round_to_one_float_are_one_at_run_time() -> None:
@@ -142,11 +155,11 @@ def test_is_first_under_pad_is_true_at_the_first_event_only() -> None:
     ],
 )
 def test_satisfiability_over_the_exact_numbers(text: str, possible: bool) -> None:
-    found = guard(text)
-    k = lookback_of([found])
-    assert solver.satisfiable(found, k) == possible
+    condition = guard(text)
+    k = lookback_of([condition])
+    assert solver.satisfiable(condition, k) == possible
     fields = meaning(wex.parse("stream s (x real, y real, n int, m int, c string)")).fields
-    assert (solver.model(found, fields, k) is not None) == possible
+    assert (solver.model(condition, fields, k) is not None) == possible
 
 
 @pytest.mark.parametrize(
@@ -170,32 +183,35 @@ def test_satisfiability_over_the_exact_numbers(text: str, possible: bool) -> Non
     ],
 )
 def test_satisfiability_of_every_type(fields: str, text: str, possible: bool) -> None:
-    found = guard(text, fields)
-    assert solver.satisfiable(found, lookback_of([found])) == possible
+    written = guard(text, fields)
+    k = lookback_of([written])
+    assert solver.satisfiable(written, k) == possible
+    types = meaning(wex.parse(f"stream s ({fields})")).fields
+    assert (solver.model(written, types, k) is not None) == possible
 
 
 def test_products_of_fields_cannot_be_decided_and_count_as_possible() -> None:
-    found = guard("x * y < 0 and x > 0 and y > 0")
-    assert solver.satisfiable(found, 0)
+    condition = guard("x * y < 0 and x > 0 and y > 0")
+    assert solver.satisfiable(condition, 0)
     with pytest.raises(solver.UndecidedError):
-        solver.model(found, {}, 0)
+        solver.model(condition, {}, 0)
     assert len(letters_of([guard("n * m > 0"), guard("n > 0"), guard("m > 0")], 0)) == 8
 
 
 def test_too_many_letters_are_a_limit_error() -> None:
-    fields = ", ".join(f"b{at} bool" for at in range(14))
-    atoms_ = " ".join(f"b{at}" for at in range(14))
-    found = meaning(wex.parse(f"stream s ({fields}) window w match {atoms_}"))
+    fields = ", ".join(f"b{index} bool" for index in range(14))
+    atoms_ = " ".join(f"b{index}" for index in range(14))
+    resolved = meaning(wex.parse(f"stream s ({fields}) window w match {atoms_}"))
     with pytest.raises(wex.LimitError) as caught:
-        compile_window(found, 0)
+        compile_window(resolved, 0)
     assert caught.value.limit == "letters"
     assert "wex.limits.raised(letters=" in str(caught.value)
 
 
 def test_guards_of_other_windows_do_not_multiply() -> None:
-    windows = " ".join(f"window w{at} match [x > {at}] [y > {at}]" for at in range(30))
-    found = meaning(wex.parse(f"stream s (x real, y real) {windows}"))
-    assert all(len(compile_window(found, at).letters) == 4 for at in range(30))
+    windows = " ".join(f"window w{n} match [x > {n}] [y > {n}]" for n in range(30))
+    resolved = meaning(wex.parse(f"stream s (x real, y real) {windows}"))
+    assert all(len(compile_window(resolved, index).letters) == 4 for index in range(30))
 
 
 def test_atoms_are_the_comparisons_as_written() -> None:
@@ -217,26 +233,28 @@ def test_run_time_arithmetic(text: str, event: Event, true: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "event"),
+    ("text", "event", "why"),
     [
-        ("n + m > 0", {"n": 2**63 - 1, "m": 1}),
-        ("n * m > 0", {"n": 2**62, "m": 2}),
-        ("-n > 0", {"n": -(2**63)}),
-        ("abs(n) > 0", {"n": -(2**63)}),
-        ("n / m > 0", {"n": 0, "m": 0}),
-        ("x - y > 0", {"x": float("inf"), "y": float("inf")}),
-        ("n = 1 or n + m > 0", {"n": 2**63 - 1, "m": 1}),
-        ("n = 9223372036854775807 or n + m > 0", {"n": 2**63 - 1, "m": 1}),
+        ("n + m > 0", {"n": 2**63 - 1, "m": 1}, OVERFLOW),
+        ("n * m > 0", {"n": 2**62, "m": 2}, OVERFLOW),
+        ("-n > 0", {"n": -(2**63)}, OVERFLOW),
+        ("abs(n) > 0", {"n": -(2**63)}, OVERFLOW),
+        ("n / m > 0", {"n": 0, "m": 0}, ZERO_BY_ZERO),
+        ("x - y > 0", {"x": float("inf"), "y": float("inf")}, INFINITE),
+        ("x * 2 > 0", {"x": float("nan")}, NAN),
+        ("n = 1 or n + m > 0", {"n": 2**63 - 1, "m": 1}, OVERFLOW),
+        ("n = 9223372036854775807 or n + m > 0", {"n": 2**63 - 1, "m": 1}, OVERFLOW),
     ],
 )
-def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event) -> None:
-    with pytest.raises(ArithmeticFault):
+def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event, why: str) -> None:
+    with pytest.raises(ArithmeticFault) as caught:
         holds(guard(text), [event])
+    assert caught.value.why == why
 
 
-def test_texts_that_are_made_up_are_new() -> None:
-    found = guard("c != 'text0' and c != 'text1' and c != 'text2' and c != c[-1]")
+def test_texts_chosen_by_the_solver_are_new() -> None:
+    condition = guard("c != 'text0' and c != 'text1' and c != 'text2' and c != c[-1]")
     fields = meaning(wex.parse("stream s (c string)")).fields
-    gram = solver.model(found, fields, 1)
+    gram = solver.model(condition, fields, 1)
     assert gram is not None
-    assert holds(found, gram, numbers=EXACT)
+    assert holds(condition, gram, numbers=EXACT)

@@ -1,4 +1,4 @@
-"""Specs written in Python: the same syntax tree as the parser's, and nothing that text cannot say.
+"""Specs built in Python: the same syntax tree that the parser builds from text.
 
 >>> from wex import build as w
 >>> t = w.stream("trades", symbol="string", ts="timestamp", price="real",

@@ -1,4 +1,4 @@
-"""The items of a spec: the stream, what is assumed of it, windows, and the spec they make."""
+"""The stream, assumptions and windows of a spec, and `spec`, which puts them together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENUM = re.compile(rf"\s*enum\s*\(\s*({_VALUE}(?:\s*,\s*{_VALUE})*)\s*\)\s*", re
 
 
 class _NoFieldError(SpecError, AttributeError):
-    """A field that is not there: an AttributeError too, so that `hasattr` works."""
+    """An unknown field. Also an AttributeError, so that `hasattr` works."""
 
 
 class Stream:
@@ -32,7 +32,7 @@ class Stream:
         return str(self._node)
 
     def __getitem__(self, name: str) -> Expr:
-        names = [field.name.text for field in self._node.fields]
+        names = tree.texts(field.name for field in self._node.fields)
         if name in names:
             return Expr(tree.Ref(name))
         message = f"the stream has no field called `{name}`"
@@ -57,12 +57,12 @@ def stream(
     nulls: str | None = None,
     **more_fields: str,
 ) -> Stream:
-    """Return a stream; fields whose names Python cannot take as arguments go into `fields`."""
+    """Return a stream; `fields` is for names that cannot be keyword arguments."""
     typed = {**(fields or {}), **more_fields}
     return Stream(
         tree.Stream(
             tree.Name(name),
-            tuple(tree.Field(tree.Name(each), _type(typed[each])) for each in typed),
+            tuple(tree.Field(tree.Name(field), _type(type_)) for field, type_ in typed.items()),
             _names(partition_by),
             _names(order_by),
             tree.Name(nulls) if nulls else None,
@@ -71,12 +71,12 @@ def stream(
 
 
 def enum(*values: str) -> str:
-    """Return the type of a field with these values only: `side=w.enum("buy", "sell")`."""
+    """Return the type of a field with a fixed list of values: `side=w.enum("buy", "sell")`."""
     return str(tree.FieldType(tree.Name("enum"), tuple(map(tree.Text, values))))
 
 
 def assume(regex: Pattern, *, unchecked: bool = False) -> tree.Assume:
-    """Return what every stream is promised to look like."""
+    """Return an assumption: every stream matches the regular expression."""
     return tree.Assume(regex_of(regex), unchecked)
 
 
@@ -96,19 +96,17 @@ def window(
     measures: Mapping[str, Expr] | None = None,
     having: Expr | None = None,
 ) -> tree.Window:
-    """Return a window: `match` and perhaps `after`, more of them as `pairs`, or `where`."""
+    """Return a window, given by `match` and `after`, by several such `pairs`, or by `where`."""
     if after is not None and match is None:
-        hint = "give match=… too"
-        fail("nothing-to-match", name, "`after` needs a `match`", hint)
+        fail("nothing-to-match", name, "`after` needs `match`", "add match=…")
     if or_end and until is None:
-        hint = "give until=… too, or match up to the end of the data in another way"
-        fail("clause-conflict", name, "`or end` belongs to `until`", hint)
+        fail("clause-conflict", name, "`or_end` needs `until`", "add until=…, or remove or_end")
     all_pairs = [*([(after, match)] if match is not None else []), *pairs]
     return tree.Window(
         tree.Name(name),
         tuple(
-            tree.Pair(regex_of(first) if first is not None else None, regex_of(second))
-            for first, second in all_pairs
+            tree.Pair(None if before is None else regex_of(before), regex_of(regex))
+            for before, regex in all_pairs
         ),
         where=node_of(where) if where is not None else None,
         until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
@@ -117,20 +115,21 @@ def window(
         pad=_flag(pad, "pad"),
         lookback=tree.Int(lookback) if lookback is not None else None,
         measures=tuple(
-            tree.Measure(node_of(value), tree.Name(each))
-            for each, value in (measures or {}).items()
+            tree.Measure(node_of(value), tree.Name(measure))
+            for measure, value in (measures or {}).items()
         ),
         having=node_of(having) if having is not None else None,
     )
 
 
 def spec(about: Stream, *items: Let | tree.Assume | tree.Window) -> tree.Spec:
-    """Return the spec, checked as if it had been read from text."""
+    """Return the spec of a stream and its items, checked like a spec in text."""
     nodes = [item.item if isinstance(item, Let) else item for item in items]
     for node in nodes:
         if not isinstance(node, tree.Let | tree.Assume | tree.Window):
-            hint = "give the stream first, then lets, assumptions and windows, one after the other"
-            fail("wrong-sort", repr(node), f"a {type(node).__name__} is no item of a spec", hint)
+            message = f"expected a let, an assumption or a window, got {type(node).__name__}"
+            hint = "write w.spec(stream, let, …, window, …)"
+            fail("wrong-sort", repr(node), message, hint)
     built = tree.Spec(
         about._node,  # noqa: SLF001
         tuple(node for node in nodes if isinstance(node, tree.Let)),
@@ -146,13 +145,13 @@ def _within(value: timedelta | tree.Within | Expr | None) -> tree.Within | None:
     length = node_of(value)
     if not isinstance(length, tree.Duration):
         hint = 'write within=w.events(10), within=w.duration(5, "minutes"), or a timedelta'
-        fail("wrong-sort", repr(value), "a window is within so many events or so long", hint)
+        fail("wrong-sort", repr(value), "expected a number of events or a duration", hint)
     return tree.Within(length.amount, length.unit)
 
 
 def _flag(value: bool, name: str) -> bool:
     if not isinstance(value, bool):
-        fail("wrong-sort", repr(value), f"{name} is True or False", f"write {name}=True")
+        fail("wrong-sort", repr(value), f"{name} must be True or False", f"write {name}=True")
     return value
 
 
@@ -161,8 +160,8 @@ def _names(names: str | Iterable[str]) -> tuple[tree.Name, ...]:
 
 
 def _type(text: str) -> tree.FieldType:
-    found = _ENUM.fullmatch(text)
-    if not found:
+    enum_match = _ENUM.fullmatch(text)
+    if not enum_match:
         return tree.FieldType(tree.Name(text))
-    values = [value[1:-1].replace("''", "'") for value in re.findall(_VALUE, found[1])]
+    values = [value[1:-1].replace("''", "'") for value in re.findall(_VALUE, enum_match[1])]
     return tree.FieldType(tree.Name("enum"), tuple(map(tree.Text, values)))

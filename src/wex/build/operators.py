@@ -1,4 +1,8 @@
-"""Expressions and regular expressions as Python objects whose operators make syntax nodes."""
+"""Expressions and regular expressions as Python objects whose operators build syntax nodes.
+
+`Expr` and `Regex` wrap a node; `node_of` and `regex_of` unwrap operands and turn Python constants
+into nodes. Mistakes raise the same SpecError as in text.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,14 @@ Pattern: TypeAlias = "Regex | Expr"
 
 
 class Expr:
-    """A value, predicate, measure, position or formula: `spec` checks which belongs where.
+    """A value, predicate, measure, position or formula; `spec` checks where each is allowed.
 
-    Comparisons and arithmetic are Python's; `~ & |` are not, and, or; `x[-1]` looks back. Where a
-    regular expression is wanted, a predicate stands for one event that satisfies it.
+    Comparisons and arithmetic use the operators of Python; `~`, `&` and `|` are not, and, or;
+    `x[-1]` looks back. In a regular expression a predicate matches one event that satisfies it.
     """
 
-    __hash__ = None  # type: ignore[assignment]  # `==` makes a predicate
-    __iter__ = None  # or `for` would index without end
+    __hash__ = None  # type: ignore[assignment]  # `==` builds a predicate
+    __iter__ = None  # without this, `for` would call __getitem__ forever
 
     def __init__(self, node: tree.Expr) -> None:
         self.node = node
@@ -36,8 +40,8 @@ class Expr:
         fail(
             "truth-value",
             str(self.node),
-            "this is true or false of events, not of the program that writes it down",
-            "combine predicates with `&`, `|`, `~`; say `w.compare(0, '<', x, '<=', 9)` for a chain",
+            "a predicate has no truth value in Python",
+            "combine predicates with `&`, `|`, `~`; for a chain write w.compare(0, '<', x, '<=', 9)",
         )
 
     def __getitem__(self, index: int) -> Expr:
@@ -45,12 +49,14 @@ class Expr:
         text = f"{node}[{index}]"
         if not isinstance(index, int):
             hint = f"write how many events to look back, as in {node}[-1]"
-            fail("lookback-not-constant", text, "an index is a whole number", hint)
+            message = f"expected a whole number as index, got {type(index).__name__}"
+            fail("lookback-not-constant", text, message, hint)
         if not isinstance(node, tree.Ref | tree.IsFirst) or node.offset:
-            fail("lookback-here", text, "only a name has an index", f"say w.prev({node}, {-index})")
-        at = Span(len(str(node)) + 1, len(text) - 1)
+            hint = f"write w.prev({node}, {-index})"
+            fail("lookback-here", text, "only a name can have an index", hint)
+        span = Span(len(str(node)) + 1, len(text) - 1)
         problems = Problems(Source(text))
-        offset = check_index(problems, str(node), tree.Int(index, span=at))
+        offset = check_index(problems, str(node), tree.Int(index, span=span))
         problems.raise_if_any()
         if isinstance(node, tree.IsFirst):
             return Expr(tree.IsFirst(offset))
@@ -116,11 +122,11 @@ class Expr:
         return Expr(tree.Between(self.node, node_of(low), node_of(high), negated=True))
 
     def is_in(self, *options: Operand | SetVariable) -> Expr:
-        """Return `self in (…)`, or of a position `self in X`."""
+        """Return `self in (…)`, or for a position and a set `self in X`."""
         return self._in(options, negated=False)
 
     def not_in(self, *options: Operand | SetVariable) -> Expr:
-        """Return `self not in (…)`, or of a position `self not in X`."""
+        """Return `self not in (…)`, or for a position and a set `self not in X`."""
         return self._in(options, negated=True)
 
     def _in(self, options: tuple[Operand | SetVariable, ...], *, negated: bool) -> Expr:
@@ -128,7 +134,7 @@ class Expr:
             return Expr(tree.Member(self.node, tree.Name(options[0].name), negated))
         if not options or any(isinstance(option, SetVariable) for option in options):
             hint = "write x.is_in(1, 2) for values, x.is_in(X) for one set"
-            fail("wrong-sort", str(self.node), "`in` takes values, or one set", hint)
+            fail("wrong-sort", str(self.node), "expected values, or one set", hint)
         values = tuple(node_of(option) for option in options if not isinstance(option, SetVariable))
         return Expr(tree.In(self.node, values, negated))
 
@@ -155,7 +161,7 @@ class Expr:
         """Return the formula `self iff other`."""
         return Expr(tree.Iff(self.node, other.node))
 
-    # --- As a regular expression: one event that satisfies the predicate
+    # --- Regular expressions: one event that satisfies the predicate
 
     def __rshift__(self, other: Pattern) -> Regex:
         return Regex(regex_of(self)) >> other
@@ -181,23 +187,23 @@ class Expr:
         return Regex(regex_of(self)).at_least(low)
 
     def complement(self) -> Regex:
-        """Return `~[self]`: every sequence but a single event that satisfies it."""
+        """Return `~[self]`: every sequence except a single event that satisfies it."""
         return Regex(regex_of(self)).complement()
 
-    # --- As a measure
+    # --- Measures
 
     def filter(self, predicate: Expr) -> Expr:
-        """Return an aggregate over the events that satisfy a predicate only."""
+        """Return this aggregate over only those events that satisfy a predicate."""
         if not isinstance(self.node, tree.Call):
             hint = "write w.avg(t.price).filter(t.price > 0)"
-            fail("filter-here", str(self.node), "only an aggregate has a filter", hint)
-        known = [self.node.filter] if self.node.filter is not None else []
-        both = tree.flat(tree.And, [*known, node_of(predicate)])
-        return Expr(tree.Call(self.node.name, self.node.args, both))
+            fail("filter-here", str(self.node), "only an aggregate can have a filter", hint)
+        filters = [] if self.node.filter is None else [self.node.filter]
+        condition = tree.flat(tree.And, [*filters, node_of(predicate)])
+        return Expr(tree.Call(self.node.name, self.node.args, condition))
 
 
 class Let(Expr):
-    """A named predicate or value; give it to `spec` beside the windows that use it."""
+    """A named predicate or value; pass it to `spec` together with the windows that use it."""
 
     def __init__(self, name: str, value: Operand) -> None:
         super().__init__(tree.Ref(name))
@@ -205,7 +211,7 @@ class Let(Expr):
 
 
 class Regex:
-    """A regular expression: `>>` is one after the other, `|` or, `&` and."""
+    """A regular expression: `>>` is concatenation, `|` union, `&` intersection."""
 
     def __init__(self, node: tree.Regex) -> None:
         self.node = node
@@ -232,8 +238,8 @@ class Regex:
         fail(
             "wrong-sort",
             str(self.node),
-            "`~` negates a predicate, and this is a regular expression",
-            "say r.complement() for every other sequence, (~p).star() for events that are not p",
+            "`~` expects a predicate, got a regular expression",
+            "write r.complement() for all other sequences, (~p).star() for events that are not p",
         )
 
     def star(self) -> Regex:
@@ -257,7 +263,7 @@ class Regex:
         return Regex(tree.Repeat(self.node, low, None))
 
     def complement(self) -> Regex:
-        """Return `~self`: every sequence that is not in it."""
+        """Return `~self`: every sequence that does not match."""
         return Regex(tree.Complement(self.node))
 
 
@@ -271,18 +277,19 @@ class SetVariable:
 def node_of(value: Operand) -> tree.Expr:
     """Return the node of an expression or a constant."""
     if isinstance(value, Regex):
-        hint = "a predicate belongs here; regular expressions stand in match and after"
-        fail("wrong-sort", repr(value), "this is a regular expression", hint)
+        hint = "use regular expressions in match, after, pairs and assume"
+        fail("wrong-sort", repr(value), "expected an expression, got a regular expression", hint)
     return value.node if isinstance(value, Expr) else constant(value)
 
 
 def regex_of(value: Pattern) -> tree.Regex:
-    """Return the node of a regular expression; a predicate is one event that satisfies it."""
+    """Return the node of a regular expression; a predicate matches one event that satisfies it."""
     if isinstance(value, Regex):
         return value.node
     if not isinstance(value, Expr):
         hint = "write a predicate such as t.price > 3, or w.any"
-        fail("wrong-sort", repr(value), f"a {type(value).__name__} is no regular expression", hint)
+        message = f"expected a regular expression, got {type(value).__name__}"
+        fail("wrong-sort", repr(value), message, hint)
     return tree.Atom(value.node)
 
 
@@ -295,7 +302,7 @@ def compare(*chain: Operand) -> Expr:
         or not all(isinstance(op, str) and op in COMPARISONS for op in ops)
     ):
         hint = "alternate values and comparisons: w.compare(0, '<', x, '<=', 9)"
-        fail("wrong-sort", repr(chain), "this is no chain of comparisons", hint)
+        fail("wrong-sort", repr(chain), "expected a chain of comparisons", hint)
     return Expr(tree.Compare(tuple(map(node_of, chain[::2])), ops))  # type: ignore[arg-type]
 
 
@@ -313,7 +320,7 @@ _UNITS = {
 
 
 def constant(value: Literal) -> tree.Expr:  # noqa: RET503
-    """Return the node of a constant."""
+    """Return the node of a Python constant."""
     match value:
         case bool():
             return tree.Bool(value)
@@ -332,15 +339,15 @@ def constant(value: Literal) -> tree.Expr:  # noqa: RET503
         case timedelta():
             return _duration(value)
         case _:
-            hint = "constants are numbers, strings, bool, datetime, date and timedelta"
-            what = f"a {type(value).__name__} cannot stand in a spec"
-            fail("wrong-sort", repr(value), what, hint)
+            hint = "use a number, string, bool, datetime, date or timedelta"
+            message = f"expected an expression or a constant, got {type(value).__name__}"
+            fail("wrong-sort", repr(value), message, hint)
 
 
 def _real(value: Decimal) -> tree.Expr:
     if not value.is_finite():
-        hint = "leave the comparison out, or compare with a large number"
-        fail("number-out-of-range", str(value), "a spec has no infinite numbers", hint)
+        hint = "remove the comparison, or compare with a large number"
+        fail("number-out-of-range", str(value), "expected a finite number", hint)
     return tree.Real(value)
 
 
@@ -350,9 +357,8 @@ def _duration(value: timedelta) -> tree.Duration:
 
 
 def fail(code: str, text: str, message: str, hint: str) -> NoReturn:
-    """Raise a SpecError about a piece of a spec, shown as text."""
-    where = Span(0, max(1, len(text)))
+    """Raise a SpecError that points at a text."""
     problems = Problems(Source(text))
-    problems.add(code, where, message, hint)
+    problems.add(code, Span(0, max(1, len(text))), message, hint)
     problems.raise_if_any()
     raise AssertionError

@@ -1,4 +1,4 @@
-"""The words of the language that Python has no operator for."""
+"""Functions, aggregates, quantifiers and constants of the language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def let(name: str, value: Operand) -> Let:
 
 
 def literal(value: Constant) -> Expr:
-    """Return a constant, where Python would not see that one is meant."""
+    """Return a Python value as an expression, for example to start one: `literal(0) < x`."""
     return Expr(node_of(value))
 
 
@@ -32,7 +32,7 @@ def duration(amount: float | Decimal, unit: str) -> Expr:
         fail(
             "wrong-sort",
             repr(amount),
-            "a duration is so many units",
+            f"expected a number of units, got {type(amount).__name__}",
             'write w.duration(5, "minutes")',
         )
     return Expr(tree.Duration(number, tree.Name(unit)))
@@ -44,7 +44,7 @@ def events(count: int) -> tree.Within:
 
 
 def prev(value: Operand, steps: int | None = None) -> Expr:
-    """Return a value as it was one event, or so many, earlier."""
+    """Return the value of one event earlier, or of `steps` events earlier."""
     return call("prev", value) if steps is None else call("prev", value, steps)
 
 
@@ -59,22 +59,22 @@ def call(name: str, *args: Operand) -> Expr:
 
 
 def exists(name: str, body: Callable[[Expr], Expr]) -> Expr:
-    """Return `exists name: body`; the body is given the position."""
+    """Return `exists name: body`; `body` is called with the position."""
     return _quantified("exists", name, lambda: body(Expr(tree.Ref(name))))
 
 
 def forall(name: str, body: Callable[[Expr], Expr]) -> Expr:
-    """Return `forall name: body`; the body is given the position."""
+    """Return `forall name: body`; `body` is called with the position."""
     return _quantified("forall", name, lambda: body(Expr(tree.Ref(name))))
 
 
 def exists_set(name: str, body: Callable[[SetVariable], Expr]) -> Expr:
-    """Return `exists set name: body`; the body is given the set."""
+    """Return `exists set name: body`; `body` is called with the set."""
     return _quantified("exists", name, lambda: body(SetVariable(name)), of_set=True)
 
 
 def forall_set(name: str, body: Callable[[SetVariable], Expr]) -> Expr:
-    """Return `forall set name: body`; the body is given the set."""
+    """Return `forall set name: body`; `body` is called with the set."""
     return _quantified("forall", name, lambda: body(SetVariable(name)), of_set=True)
 
 
@@ -88,10 +88,10 @@ def _quantified(
     *,
     of_set: bool = False,
 ) -> Expr:
-    """Return a quantifier; a name that is bound around it already would capture what is meant."""
+    """Return a quantified formula; reject a name that an outer quantifier binds."""
     if name in _bound.get():
         hint = "give the inner variable another name"
-        fail("rebinding", name, f"`{name}` is bound around this already", hint)
+        fail("rebinding", name, f"`{name}` is already bound by an outer quantifier", hint)
     token = _bound.set((*_bound.get(), name))
     try:
         inner = node_of(body())

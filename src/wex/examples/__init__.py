@@ -1,4 +1,4 @@
-"""Specs to learn from: the paper's examples, and five tasks that every reader should recognise.
+"""Example specs: those of the paper, and common tasks.
 
 >>> from wex import examples
 >>> "trend" in examples.names()
@@ -6,7 +6,7 @@ True
 >>> examples.spec("sliding")
 <Spec of stream events; windows: sliding>
 
-Some of them come with real data and the windows that are in it:
+Some come with real data and the windows in it:
 
 >>> import wex
 >>> windows = wex.find(examples.spec("stocks"), examples.data("stocks"))
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def names() -> list[str]:
-    """Return the names of the example specs that stand alone."""
+    """Return the names of the example specs without data."""
     return _specs(resources.files(__name__))
 
 
@@ -40,7 +40,7 @@ def with_data() -> list[str]:
 
 
 def text(name: str) -> str:
-    """Return an example spec as text."""
+    """Return the text of an example spec."""
     folder = _data() if name in with_data() else resources.files(__name__)
     return folder.joinpath(f"{name}.wex").read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""A made-up market, the same every time: trades of many symbols, prices that move by ticks."""
+"""A synthetic market, reproducible by seed: trades of many symbols with prices that move by ticks."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ FILES = 4
 
 
 def trades(count: int, symbols: int, seed: int = 1) -> pa.Table:
-    """Return trades in the order of time.
+    """Return trades in order of time.
 
     >>> trades(1000, 3).column_names
     ['symbol', 'ts', 'price']
     """
     random = np.random.default_rng(seed)
-    who = random.integers(0, symbols, count)
+    symbol_of = random.integers(0, symbols, count)
     steps = random.integers(-1, 2, count)
     price = np.empty(count)
     for symbol in range(symbols):
-        own = who == symbol
-        price[own] = np.round(100 + symbol + 0.01 * np.cumsum(steps[own]), 2)
+        rows = symbol_of == symbol
+        price[rows] = np.round(100 + symbol + 0.01 * np.cumsum(steps[rows]), 2)
     names = pa.array([f"S{symbol:03d}" for symbol in range(symbols)])
     times = START + np.cumsum(random.integers(1, 20_000, count))
     return pa.table({
-        "symbol": names.take(pa.array(who)),
+        "symbol": names.take(pa.array(symbol_of)),
         "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC")),
         "price": price,
     })  # fmt: skip
@@ -42,5 +42,5 @@ def write(table: pa.Table, folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     size = -(-table.num_rows // FILES)
-    for at in range(FILES):
-        parquet.write_table(table.slice(at * size, size), folder / f"part-{at}.parquet")
+    for part in range(FILES):
+        parquet.write_table(table.slice(part * size, size), folder / f"part-{part}.parquet")

@@ -105,8 +105,8 @@ AGGREGATES = {
     "count_if": Aggregate((1,), "a predicate", _count_if),
     "some": Aggregate((1,), "a predicate", _truth),
     "every": Aggregate((1,), "a predicate", _truth),
-    "min_by": Aggregate((2,), f"a value, and {_ORDERED} to compare by", _by),
-    "max_by": Aggregate((2,), f"a value, and {_ORDERED} to compare by", _by),
+    "min_by": Aggregate((2,), f"a value and {_ORDERED}", _by),
+    "max_by": Aggregate((2,), f"a value and {_ORDERED}", _by),
 }
 
 # Names that other systems use for these aggregates.

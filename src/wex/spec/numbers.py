@@ -45,19 +45,19 @@ def check_count(
     problems: Problems,
     number: tree.Int | tree.Real,
     most: int,
-    what: str,
+    noun: str,
     hint: str = "to limit the length of a window write `any+ within N events`",
 ) -> int:
     """Return a count, or note that it is not a whole number or exceeds the maximum."""
     if not isinstance(number, tree.Int):
-        message = f"{what} must be a whole number"
+        message = f"{noun} must be a whole number"
         problems.add("count-not-whole", number, message, "write digits only, such as `100`")
         return 0
     if number.value > most:
         problems.add(
             "count-too-large",
             number,
-            f"{what} {number.value:,} exceeds the maximum of {most:,}",
+            f"{noun} {number.value:,} exceeds the maximum of {most:,}",
             hint,
         )
         return most

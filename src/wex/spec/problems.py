@@ -1,4 +1,4 @@
-"""Mistakes in a spec: where they stand, and the list that becomes one SpecError.
+"""Mistakes in a spec: their places in the text, and the list that becomes one SpecError.
 
 A `Span` is a place in a `Source`, the text of a spec. The parser and the resolver add problems with
 their spans to `Problems` and go on, so that an error reports all mistakes of a spec at once.

@@ -1,1 +1,1 @@
-"""What predicates mean: typed terms, their evaluation, satisfiability, and letters."""
+"""Predicates as typed terms: their evaluation, satisfiability, projection, and letters."""

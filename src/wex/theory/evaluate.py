@@ -1,7 +1,7 @@
-"""What a guard says about concrete events: the definition that solvers and engines agree with.
+"""Evaluation of guards and values on concrete events: the definition for solver and engine.
 
-A gram is the last k+1 events, oldest first; a missing event (under `pad`) is None. Two kinds of
-arithmetic: `exact`, on Fractions, is the analysis's; `floating`, on float64, is the run time's.
+A gram is the last k+1 events, oldest first; a missing event (under `pad`) is None. There are two
+kinds of arithmetic: `EXACT` on Fractions for the analysis, `FLOATING` on float64 for the run time.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 WHOLE = range(-(2**63), 2**63)
 
 
-# Why arithmetic has no result. Data errors say each in words.
+# Reasons why arithmetic has no result; data_errors.py has a message for each.
 OVERFLOW, ZERO_BY_ZERO, INFINITE, NAN = "overflow", "zero-by-zero", "infinite", "nan"
 
 
 class ArithmeticFault(Exception):  # noqa: N818  (a fault of the data, which the engine reports)
-    """Arithmetic that has no result: a whole number beyond 64 bits, or not a number."""
+    """Arithmetic without a result: an integer overflow, or not a number."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -62,13 +62,13 @@ class ArithmeticFault(Exception):  # noqa: N818  (a fault of the data, which the
 
 
 class Numbers(Protocol):
-    """How constants are represented, and what `left op right` is."""
+    """A kind of arithmetic."""
 
     def constant(self, value: int | Fraction) -> int | float | Fraction:
-        """Return a constant as it is calculated with."""
+        """Return the number that represents a constant."""
 
     def whole(self, value: int) -> int:
-        """Return a whole number, if it is one that can be calculated with."""
+        """Return a whole number, or raise an ArithmeticFault if it is out of range."""
 
     def calculate(
         self, op: str, left: Value, right: Value, *, real: bool
@@ -77,14 +77,14 @@ class Numbers(Protocol):
 
 
 class Exact:
-    """Integers and rational numbers without limits."""
+    """Exact arithmetic on integers and fractions of any size."""
 
     def constant(self, value: int | Fraction) -> int | Fraction:
         """Return the constant itself."""
         return value
 
     def whole(self, value: int) -> int:
-        """Return the number itself: no limits here."""
+        """Return the number itself: none is out of range."""
         return value
 
     def calculate(self, op: str, left: Value, right: Value, *, real: bool) -> int | Fraction:
@@ -96,30 +96,30 @@ class Exact:
                 raise ArithmeticFault(ZERO_BY_ZERO)
             return Fraction(left) / Fraction(right)
         first, second = (Fraction(left), Fraction(right)) if real else (left, right)
-        found: int | Fraction = _BASIC[op](first, second)
-        return found
+        result: int | Fraction = _BASIC[op](first, second)
+        return result
 
 
 class Floating:
-    """64 bits: whole numbers with an error beyond them, float64 with an error for NaN."""
+    """Arithmetic on int64 and float64; overflow of integers and NaN are faults."""
 
     def constant(self, value: int | Fraction) -> int | float:
-        """Return a whole number as it is, a real one rounded to the nearest float."""
+        """Return a whole number unchanged, and a real number as the nearest float."""
         return value if isinstance(value, int) else rounded(value)
 
     def whole(self, value: int) -> int:
-        """Return a whole number that 64 bits hold."""
+        """Return a whole number that fits into 64 bits, or raise an ArithmeticFault."""
         if value not in WHOLE:
             raise ArithmeticFault(OVERFLOW)
         return value
 
     def calculate(self, op: str, left: Value, right: Value, *, real: bool) -> int | float:
-        """Return what a processor returns."""
+        """Return the result in int64 or, for reals, in float64 arithmetic."""
         assert isinstance(left, int | float)
         assert isinstance(right, int | float)
         if not real:
-            found: int = _BASIC[op](left, right)
-            return self.whole(found)
+            whole: int = _BASIC[op](left, right)
+            return self.whole(whole)
         first, second = float(left), float(right)
         result: float = _divide(first, second) if op == "/" else _BASIC[op](first, second)
         if math.isnan(result):
@@ -139,7 +139,7 @@ _BASIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _divide(left: float, right: float) -> float:
-    """Return the quotient as IEEE 754 has it, where Python raises."""
+    """Return the quotient by IEEE 754, also where Python raises an error."""
     if right:
         return left / right
     if not left or math.isnan(left):
@@ -152,9 +152,9 @@ def holds(
 ) -> bool:
     """Tell whether a guard holds of a gram.
 
-    Every atom is evaluated, whatever the others say, so that a fault in one never goes unseen.
-    `first` is the offset of the stream's first event seen from the current one, if it is that
-    near: 0 at the first event, -1 at the second.
+    Every atom is evaluated, without short-circuiting, so that no arithmetic fault is missed.
+    `first` is the offset of the first event of the stream from the current one: 0 at the first
+    event, -1 at the second.
 
     >>> from wex.spec.types import REAL
     >>> rise = Comparison(">", Field("x", 0, REAL), Field("x", -1, REAL))
@@ -172,8 +172,8 @@ def holds(
             return any([holds(part, gram, first=first, numbers=numbers) for part in parts])  # noqa: C419
         case IsFirst(offset):
             return first == offset
-    if any(gram[each.offset - 1] is None for each in fields(guard)):
-        return False  # an atom that mentions a missing event
+    if any(gram[field.offset - 1] is None for field in fields(guard)):
+        return False  # an atom that reads a missing event is false
     match guard:
         case Truth(field):
             return bool(value_of(field, gram, numbers))
@@ -183,7 +183,7 @@ def holds(
 
 
 def truth(guard: Guard, gram: Gram, *, first: int | None = None) -> bool | None:
-    """Tell whether a guard holds in measures, where as in SQL nothing is known of a NULL."""
+    """Return whether a guard holds in a measure: as in SQL, None (unknown) if a NULL decides."""
     match guard:
         case Always(value):
             return value
@@ -194,23 +194,28 @@ def truth(guard: Guard, gram: Gram, *, first: int | None = None) -> bool | None:
             return None if inner is None else not inner
         case And(parts) | Or(parts):
             decisive = isinstance(guard, Or)
-            known_parts = [truth(part, gram, first=first) for part in parts]
-            if decisive in known_parts:
+            truths = [truth(part, gram, first=first) for part in parts]
+            if decisive in truths:
                 return decisive
-            return None if None in known_parts else not decisive
+            return None if None in truths else not decisive
         case Truth(field):
-            known = value_of(field, gram)
-            return None if known is None else bool(known)
+            flag = value_of(field, gram)
+            return None if flag is None else bool(flag)
         case Comparison(op, left, right):
-            one, two = value_of(left, gram), value_of(right, gram)
-            if one is None or two is None or one != one or two != two:  # noqa: PLR0124  (NaN)
+            first_value, second_value = value_of(left, gram), value_of(right, gram)
+            if _unknown(first_value) or _unknown(second_value):
                 return None
-            return COMPARE[op](one, two)
+            return COMPARE[op](first_value, second_value)
     raise TypeError(guard)
 
 
+def _unknown(value: Value) -> bool:
+    """Tell whether a value is NULL or NaN."""
+    return value is None or value != value  # noqa: PLR0124
+
+
 def value_of(term: Term, gram: Gram, numbers: Numbers = FLOATING) -> Value:
-    """Return the value of a term; one that needs a NULL or missing value is NULL."""
+    """Return the value of a term, or None (NULL) if it reads a NULL or a missing event."""
     match term:
         case Constant(value):
             exact = isinstance(value, str | bool)

@@ -1,8 +1,10 @@
-"""Letters: what can be true of a gram, as far as the guards of one window can tell.
+"""Letters: the combinations of truth values that the guards of one window can have together.
 
-A letter is a combination of truth values that the guards can have together. Automata then read
-letters, which are small whole numbers; `and`, `or`, `not` of guards are operations on sets of
-letters, kept as bit masks.
+Automata read letters, which are small whole numbers. Conjunction, disjunction and negation of
+guards are operations on sets of letters, represented as bit masks.
+
+`letters_of` finds the letters by `combinations`: guards that share no field are independent, guards
+about one field and constants are enumerated directly, and the solver finds the others.
 """
 
 from __future__ import annotations
@@ -42,123 +44,8 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
-
-@dataclass(frozen=True)
-class Letters:
-    """The letters of some guards: row i says which guards are true of letter i."""
-
-    guards: tuple[Guard, ...]
-    rows: tuple[tuple[bool, ...], ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def everything(self) -> int:
-        """Return the set of all letters."""
-        return (1 << len(self.rows)) - 1
-
-    @cached_property
-    def _index(self) -> dict[tuple[bool, ...], int]:
-        return {row: letter for letter, row in enumerate(self.rows)}
-
-    def letter(self, truths: Sequence[bool]) -> int:
-        """Return the letter of a gram, given which guards hold of it."""
-        return self._index[tuple(truths)]
-
-    def where(self, guard: Guard) -> int:
-        """Return the set of letters of which one of the guards is true."""
-        if isinstance(guard, Always):
-            return self.everything if guard.value else 0
-        return self.true_of[self.guards.index(guard)]
-
-    @cached_property
-    def true_of(self) -> list[int]:
-        """Return for each guard the set of letters of which it is true."""
-        columns = zip(*reversed(self.rows), strict=True)
-        return [int("".join("1" if true else "0" for true in each), 2) for each in columns]
-
-
-Literal = tuple[int, bool]  # a guard, by number, and whether it holds
-
-
-def cover(letters: Letters, chosen: int) -> list[list[Literal]]:
-    """Return conjunctions of guards that together hold of exactly the chosen letters.
-
-    Combinations of guards that no gram has are left to chance, which makes them shorter.
-    """
-    everything = letters.everything
-    masks = [(everything & ~each, each) for each in letters.true_of]
-    cubes: list[tuple[list[Literal], int]] = []  # with the letters of which all literals hold
-    left = chosen
-    while left:
-        letter = left & -left  # the first that is not covered
-        cube: list[Literal] = [(at, bool(true & letter)) for at, (_, true) in enumerate(masks)]
-        # Negated guards go first: what is left reads better.
-        cube.sort(key=lambda each: (each[1], -each[0]))
-        # A literal goes if those that stay and those that are still to be asked suffice.
-        rest = [everything]
-        for at, holds in reversed(cube):
-            rest.append(rest[-1] & masks[at][holds])
-        stays, found = everything, []
-        for literal in cube:
-            rest.pop()
-            if stays & rest[-1] & ~chosen:
-                stays &= masks[literal[0]][literal[1]]
-                found.append(literal)
-        cubes.append((sorted(found), stays))
-        left &= ~stays
-    for cube_and_mask in list(cubes):
-        others = [each for each in cubes if each is not cube_and_mask]
-        covered = 0
-        for _, mask in others:
-            covered |= mask
-        if others and not chosen & ~covered:
-            cubes = others
-    return [literals for literals, _ in cubes]
-
-
-def guard_of_letters(letters: Letters, chosen: int) -> Guard:
-    """Return a short guard that holds of exactly the chosen letters."""
-    if chosen == letters.everything:
-        return Always(True)
-    plain, negated = cover(letters, chosen), cover(letters, letters.everything & ~chosen)
-    shorter = sum(map(len, negated)) < sum(map(len, plain))
-    found = Or(
-        tuple(
-            And(
-                tuple(
-                    letters.guards[at] if holds else Not(letters.guards[at]) for at, holds in cube
-                )
-            )
-            for cube in (negated if shorter else plain)
-        )
-    )
-    return Not(found) if shorter else found
-
-
-def letters_of(guards: Iterable[Guard], lookback: int, *, pad: bool = False) -> Letters:
-    """Return the letters that grams can have at run time.
-
-    Never too few: atoms whose arithmetic rounds count as independent, because floats leave the
-    reals, and under `pad` letters are collected for every number of missing events.
-    """
-    distinct = tuple(dict.fromkeys(each for each in guards if not isinstance(each, Always)))
-    rows: set[tuple[bool, ...]] = set()
-    most = limits.current().letters
-    for missing in range(lookback + 1 if pad else 1):
-        try:
-            rows.update(combinations(distinct, lookback, missing=missing, floating=True, most=most))
-        except TooManyRowsError:
-            limits.require("letters", most + 1, _WHAT)
-        limits.require("letters", len(rows), _WHAT)
-    return Letters(distinct, tuple(sorted(rows)))
-
-
-_WHAT = "the combinations of predicates in one window"
-
-
-Row: TypeAlias = tuple[bool, ...]
+Literal: TypeAlias = tuple[int, bool]  # the index of a guard, and whether it holds
+Row: TypeAlias = tuple[bool, ...]  # one truth value per guard
 
 _OPERATORS: dict[str, Callable[..., Bools]] = {
     "=": operator.eq,
@@ -169,11 +56,131 @@ _OPERATORS: dict[str, Callable[..., Bools]] = {
     ">=": operator.ge,
 }
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-OTHER = -1  # the rank of a text that is none of the constants
+_OTHER_TEXT = -1  # the rank of a text that is none of the constants
+_LIMITED = "the combinations of predicates in one window"
 
 
 class TooManyRowsError(Exception):
-    """There are more rows than were asked for."""
+    """There are more rows than the caller accepts."""
+
+
+# --- Sets of letters
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The letters of some guards: row i has the truth values of the guards at letter i."""
+
+    guards: tuple[Guard, ...]
+    rows: tuple[Row, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def everything(self) -> int:
+        """Return the set of all letters."""
+        return (1 << len(self.rows)) - 1
+
+    @cached_property
+    def _index(self) -> dict[Row, int]:
+        return {row: letter for letter, row in enumerate(self.rows)}
+
+    def letter(self, truths: Sequence[bool]) -> int:
+        """Return the letter of a gram, given the truth values of the guards."""
+        return self._index[tuple(truths)]
+
+    def where(self, guard: Guard) -> int:
+        """Return the set of letters at which a guard is true."""
+        if isinstance(guard, Always):
+            return self.everything if guard.value else 0
+        return self.true_of[self.guards.index(guard)]
+
+    @cached_property
+    def true_of(self) -> list[int]:
+        """Return for each guard the set of letters at which it is true."""
+        columns = zip(*reversed(self.rows), strict=True)
+        return [int("".join("1" if true else "0" for true in column), 2) for column in columns]
+
+
+def cover(letters: Letters, chosen: int) -> list[list[Literal]]:
+    """Return conjunctions of guards that together hold at exactly the chosen letters.
+
+    They may also hold of combinations that no gram has, which makes them shorter.
+    """
+    everything = letters.everything
+    masks = [(everything & ~true, true) for true in letters.true_of]
+    cubes: list[tuple[list[Literal], int]] = []  # with the letters at which the conjunction holds
+    uncovered = chosen
+    while uncovered:
+        cube, mask = _cube(masks, uncovered & -uncovered, chosen, everything)
+        cubes.append((cube, mask))
+        uncovered &= ~mask
+    for candidate in list(cubes):
+        others = [cube for cube in cubes if cube is not candidate]
+        covered = 0
+        for _, mask in others:
+            covered |= mask
+        if others and not chosen & ~covered:
+            cubes = others
+    return [literals for literals, _ in cubes]
+
+
+def _cube(
+    masks: Sequence[tuple[int, int]], letter: int, chosen: int, everything: int
+) -> tuple[list[Literal], int]:
+    """Return a short conjunction that holds at a letter and only at chosen ones, and its letters."""
+    literals = [(index, bool(true & letter)) for index, (_, true) in enumerate(masks)]
+    # Negated guards are tried first: conjunctions without them are easier to read.
+    literals.sort(key=lambda literal: (literal[1], -literal[0]))
+    # A literal is dropped if the kept ones and the remaining ones suffice without it.
+    remaining = [everything]
+    for index, holds in reversed(literals):
+        remaining.append(remaining[-1] & masks[index][holds])
+    mask, kept = everything, []
+    for index, holds in literals:
+        remaining.pop()
+        if mask & remaining[-1] & ~chosen:
+            mask &= masks[index][holds]
+            kept.append((index, holds))
+    return sorted(kept), mask
+
+
+def guard_of_letters(letters: Letters, chosen: int) -> Guard:
+    """Return a short guard that holds at exactly the chosen letters."""
+    if chosen == letters.everything:
+        return Always(True)
+    plain, negated = cover(letters, chosen), cover(letters, letters.everything & ~chosen)
+    shorter = sum(map(len, negated)) < sum(map(len, plain))
+    guards = letters.guards
+    disjunction = Or(
+        tuple(
+            And(tuple(guards[index] if holds else Not(guards[index]) for index, holds in cube))
+            for cube in (negated if shorter else plain)
+        )
+    )
+    return Not(disjunction) if shorter else disjunction
+
+
+def letters_of(guards: Iterable[Guard], lookback: int, *, pad: bool = False) -> Letters:
+    """Return the letters that grams can have at run time.
+
+    No letter is missing: atoms whose arithmetic rounds count as independent, because floats differ
+    from the reals, and under `pad` letters are collected for every number of missing events.
+    """
+    distinct = tuple(dict.fromkeys(guard for guard in guards if not isinstance(guard, Always)))
+    rows: set[Row] = set()
+    most = limits.current().letters
+    for missing in range(lookback + 1 if pad else 1):
+        try:
+            rows.update(combinations(distinct, lookback, missing=missing, floating=True, most=most))
+        except TooManyRowsError:
+            limits.require("letters", most + 1, _LIMITED)
+        limits.require("letters", len(rows), _LIMITED)
+    return Letters(distinct, tuple(sorted(rows)))
+
+
+# --- Combinations of truth values
 
 
 def combinations(
@@ -187,48 +194,50 @@ def combinations(
 ) -> Iterator[Row]:
     """Yield every combination of truth values that the guards can have together.
 
-    Never too few: what the solver cannot decide counts as possible; `exactly`: an UndecidedError is
-    raised instead. If there are more than `most`, TooManyRowsError is raised before the first one.
+    A combination that the solver cannot decide counts as possible; with `exactly`, an
+    UndecidedError is raised instead. If there are more than `most` combinations, a TooManyRowsError
+    is raised before the first one.
     """
     groups = list(_groups(guards, floating=floating))
-    found: list[list[Row]] = []
+    rows_of_groups: list[list[Row]] = []
     count = 1
     for group in groups:
-        rows = _rows([guards[at] for at in group], lookback, missing, floating, most, exactly)
+        members = [guards[index] for index in group]
+        rows = _rows(members, lookback, missing, floating, most, exactly)
         count *= len(rows)
         if count > most:
             raise TooManyRowsError
-        found.append(rows)
-    places = [at for group in groups for at in group]
-    order = sorted(range(len(places)), key=places.__getitem__)
-    for parts in product(*found):
-        flat = [value for part in parts for value in part]
-        yield tuple(flat[at] for at in order)
+        rows_of_groups.append(rows)
+    grouped = [index for group in groups for index in group]
+    order = sorted(range(len(grouped)), key=grouped.__getitem__)
+    for parts in product(*rows_of_groups):
+        truths = [value for part in parts for value in part]
+        yield tuple(truths[place] for place in order)
 
 
 def _groups(guards: Sequence[Guard], *, floating: bool) -> Iterator[list[int]]:
-    """Yield the numbers of guards that share what they read, together, in their order."""
-    owner: dict[Hashable, int] = {}
+    """Yield groups of guards, by index, such that guards of different groups are independent."""
+    first_reader: dict[Hashable, int] = {}
     parent = list(range(len(guards)))
 
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
 
-    for at, guard in enumerate(guards):
+    for index, guard in enumerate(guards):
         for atom in atoms(guard):
-            for read in _read(atom, floating=floating):
-                parent[root(at)] = root(owner.setdefault(read, at))
+            for read in _dependencies(atom, floating=floating):
+                parent[root(index)] = root(first_reader.setdefault(read, index))
     groups: dict[int, list[int]] = {}
-    for at in range(len(guards)):
-        groups.setdefault(root(at), []).append(at)
+    for index in range(len(guards)):
+        groups.setdefault(root(index), []).append(index)
     yield from groups.values()
 
 
-def _read(atom: Atom, *, floating: bool) -> list[Hashable]:
-    """Return what the truth of an atom depends on."""
+def _dependencies(atom: Atom, *, floating: bool) -> list[Hashable]:
+    """Return the fields that an atom depends on, or a token of its own if it is independent."""
     if isinstance(atom, IsFirst):
         return [IsFirst]
     return [atom] if is_open(atom, floating=floating) else list(fields(atom))
@@ -242,19 +251,19 @@ def _rows(
     most: int,
     exactly: bool,
 ) -> list[Row]:
-    known = list(dict.fromkeys(atom for guard in guards for atom in atoms(guard)))
-    if not any(is_open(atom, floating=floating) for atom in known):
-        about = {field for atom in known for field in fields(atom)}
-        if len(about) <= 1 and all(map(_is_plain, known)):
-            there = all(-field.offset <= lookback - missing for field in about)
-            return _plain_rows(guards, known, there=there, floating=floating)
+    distinct = list(dict.fromkeys(atom for guard in guards for atom in atoms(guard)))
+    if not any(is_open(atom, floating=floating) for atom in distinct):
+        read = {field for atom in distinct for field in fields(atom)}
+        if len(read) <= 1 and all(map(_is_plain, distinct)):
+            present = all(-field.offset <= lookback - missing for field in read)
+            return _plain_rows(guards, distinct, present=present, floating=floating)
     from wex.theory.solver import UndecidedError, assignments  # noqa: PLC0415  (loads z3)
 
-    found: list[Row] = []
+    rows: list[Row] = []
     try:
         for row in assignments(guards, lookback, missing=missing, floating=floating):
-            found.append(row)
-            if len(found) > most:
+            rows.append(row)
+            if len(rows) > most:
                 raise TooManyRowsError
     except UndecidedError:
         if exactly:
@@ -262,14 +271,14 @@ def _rows(
         if 2 ** len(guards) > most:
             raise TooManyRowsError from None
         return list(product((False, True), repeat=len(guards)))
-    return found
+    return rows
 
 
-# --- One field and constants
+# --- Combinations for one field and constants
 
 
 def _is_plain(atom: Atom) -> bool:
-    """Tell whether an atom compares a field with a constant, or is a bool field."""
+    """Tell whether an atom is a bool field or compares a field with a constant."""
     match atom:
         case Truth() | Comparison(_, Field(), Constant()) | Comparison(_, Constant(), Field()):
             return True
@@ -277,35 +286,39 @@ def _is_plain(atom: Atom) -> bool:
 
 
 def _plain_rows(
-    guards: Sequence[Guard], known: Sequence[Atom], *, there: bool, floating: bool
+    guards: Sequence[Guard], distinct: Sequence[Atom], *, present: bool, floating: bool
 ) -> list[Row]:
-    """Return the rows of guards about one field; `there`: the event it belongs to is not missing."""
+    """Return the rows of guards about one field, whose event is present or missing."""
     truths: dict[Atom, Bools]
-    if there and known:
-        truths = _truths(known, floating=floating)
+    if present and distinct:
+        truths = _truths(distinct, floating=floating)
     else:
-        truths = dict.fromkeys(known, np.zeros(1, dtype=np.bool_))
+        truths = dict.fromkeys(distinct, np.zeros(1, dtype=np.bool_))
     size = len(next(iter(truths.values()))) if truths else 1
     columns = [_holds(guard, truths, size) for guard in guards]
     table = np.stack(columns, axis=1) if columns else np.zeros((1, 0), dtype=np.bool_)
     return [tuple(map(bool, row)) for row in dict.fromkeys(map(tuple, table.tolist()))]
 
 
-def _truths(known: Sequence[Atom], *, floating: bool) -> dict[Atom, Bools]:
-    """Return where atoms about one field hold, at a value for each thing that can be the case."""
-    field = next(field for atom in known for field in fields(atom))
+def _truths(distinct: Sequence[Atom], *, floating: bool) -> dict[Atom, Bools]:
+    """Return the truth values of atoms about one field, at one value for each possible case.
+
+    Numbers and texts are represented by ranks: of numbers, the constants have odd ranks, and even
+    ranks stand for the numbers between them.
+    """
+    field = next(field for atom in distinct for field in fields(atom))
     if field.kind == "bool":
         values = np.array([False, True])
-        return {atom: _compared(atom, values, bool) for atom in known}
-    constants = [_constant(atom, floating=floating) for atom in known]
+        return {atom: _compared(atom, values, bool) for atom in distinct}
+    constants = [_constant(atom, floating=floating) for atom in distinct]
     if field.kind == "text":
         texts = list(dict.fromkeys([*field.type.values, *constants]))
         ranks = {text: rank for rank, text in enumerate(texts)}
         listed = [ranks[text] for text in field.type.values]
-        values = np.array(listed or [OTHER, *ranks.values()])
-        return {atom: _compared(atom, values, ranks.__getitem__) for atom in known}
-    points = sorted({Fraction(each) for each in constants})
-    place = {point: 2 * at + 1 for at, point in enumerate(points)}
+        values = np.array(listed or [_OTHER_TEXT, *ranks.values()])
+        return {atom: _compared(atom, values, ranks.__getitem__) for atom in distinct}
+    points = sorted({Fraction(constant) for constant in constants})
+    rank_of = {point: 2 * index + 1 for index, point in enumerate(points)}
     values = np.array(
         [
             rank
@@ -315,9 +328,9 @@ def _truths(known: Sequence[Atom], *, floating: bool) -> dict[Atom, Bools]:
     )
     return {
         atom: _compared(
-            atom, values, lambda value: place[Fraction(_exact(value, floating=floating))]
+            atom, values, lambda value: rank_of[Fraction(_exact(value, floating=floating))]
         )
-        for atom in known
+        for atom in distinct
     }
 
 
@@ -329,18 +342,18 @@ def _constant(atom: Atom, *, floating: bool) -> int | Fraction | str | bool:
 
 
 def _exact(value: int | Fraction | str | bool, *, floating: bool) -> int | Fraction | str | bool:
-    """Return the constant that a value is compared with: at run time reals are rounded."""
+    """Return a constant as it is compared: at run time reals are rounded to floats."""
     return Fraction(rounded(value)) if floating and isinstance(value, Fraction) else value
 
 
 def _has_whole(points: Sequence[Fraction], rank: int) -> bool:
-    """Tell whether there is a whole number at a point (odd ranks), or between two (even ones)."""
-    at = rank // 2
+    """Tell whether there is a whole number at a point (odd ranks), or between two (even ranks)."""
+    index = rank // 2
     if rank % 2:
-        return points[at].denominator == 1
-    if at in (0, len(points)):
+        return points[index].denominator == 1
+    if index in (0, len(points)):
         return True
-    return points[at - 1].__floor__() + 1 < points[at]
+    return points[index - 1].__floor__() + 1 < points[index]
 
 
 def _compared(atom: Atom, values: NDArray[np.generic], rank: Callable[..., object]) -> Bools:
@@ -361,15 +374,15 @@ def _holds(guard: Guard, truths: Mapping[Atom, Bools], size: int) -> Bools:
         case Not(operand):
             return ~_holds(operand, truths, size)
         case And(parts):
-            found = np.ones(size, dtype=np.bool_)
+            result = np.ones(size, dtype=np.bool_)
             for part in parts:
-                found &= _holds(part, truths, size)
-            return found
+                result &= _holds(part, truths, size)
+            return result
         case Or(parts):
-            found = np.zeros(size, dtype=np.bool_)
+            result = np.zeros(size, dtype=np.bool_)
             for part in parts:
-                found |= _holds(part, truths, size)
-            return found
+                result |= _holds(part, truths, size)
+            return result
         case Comparison() | Truth():
             return truths[guard]
     raise TypeError(guard)

@@ -1,8 +1,11 @@
-"""Satisfiability of guards and concrete models, by z3.
+"""Satisfiability and models of guards, decided by z3, and the z3 contexts of threads.
 
-Texts are whole numbers with equality: every constant has a number of its own, and so has every
-value of an enum. What z3 cannot decide (products of fields, arithmetic that rounds) is left open:
-such an atom may be true or false whatever the others are.
+Texts are represented by whole numbers: every constant and every value of an enum has a code.
+Atoms that z3 cannot decide (products of fields, arithmetic that rounds) are left open: they may be
+true or false independently of all others.
+
+A z3 context may be used by one thread at a time. Every thread is assigned one of a few contexts,
+which is locked while the thread uses it. A fork waits until no other thread is inside z3.
 """
 
 from __future__ import annotations
@@ -44,39 +47,108 @@ if TYPE_CHECKING:
 
     from wex.spec.types import Type
 
-
-Asked = TypeVar("Asked", z3.Solver, z3.Optimize)
-# For one question, as z3 counts its work: about a second, whatever else the machine does. It
-# answers "unknown" after that.
+AnySolver = TypeVar("AnySolver", z3.Solver, z3.Optimize)
+# The limit of one question, in z3's own measure of work, which does not depend on the load of the
+# machine: about a second. Beyond it the answer is "unknown".
 RESOURCES = 4_000_000
-MILLISECONDS = 1_000  # where z3 takes nothing but a time
+MILLISECONDS = 1_000  # for tactics, which only accept a time limit
+MOST_CONTEXTS = 8  # a context takes 16 MB
 
 
 class UndecidedError(Exception):
-    """z3 could not tell."""
+    """z3 could not decide a question."""
 
 
-def new_solver(home: SolverContext) -> z3.Solver:
-    """Return a solver without any formulas; what it cannot tell in time is unknown."""
-    return limited(z3.Solver(ctx=home))
+# --- Contexts and solvers
 
 
-def limited(solver: Asked) -> Asked:
-    """Return a solver that gives up in time, and leaves Ctrl-C to Python.
+class SolverContext(z3.Context):  # type: ignore[misc]
+    """A z3 context, to be used under its lock: `with context: ...`."""
 
-    By itself it would take an interrupt for an answer, "unknown", and the program would go on.
+    def __init__(self) -> None:
+        super().__init__()
+        z3.Z3_enable_concurrent_dec_ref(self.ref())
+        self.lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        if _forking.is_set() and not _thread.depth:
+            with _registry_lock:  # held by the fork: let it acquire all contexts first
+                pass
+        self.lock.acquire()
+        _thread.depth += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _thread.depth -= 1
+        self.lock.release()
+
+
+class _ThreadState(threading.local):
+    """The context of one thread."""
+
+    context: SolverContext | None = None
+    depth = 0  # how many nested `with context` the thread is in
+
+
+_contexts: list[SolverContext] = []  # shared by all threads, in turns
+_registry_lock = threading.RLock()
+_forking = threading.Event()
+_turns = count()
+_thread = _ThreadState()
+
+
+def own_context() -> SolverContext:
+    """Return the context in which this thread creates its formulas."""
+    if _thread.context is None:
+        with _registry_lock:
+            turn = next(_turns) % MOST_CONTEXTS
+            if turn == len(_contexts):
+                _contexts.append(SolverContext())
+            _thread.context = _contexts[turn]
+    return _thread.context
+
+
+def _acquire_all() -> None:
+    _registry_lock.acquire()
+    _forking.set()
+    for context in _contexts:
+        context.lock.acquire()
+
+
+def _release_all() -> None:
+    for context in _contexts:
+        context.lock.release()
+    _forking.clear()
+    _registry_lock.release()
+
+
+at_fork(_acquire_all, _release_all)
+
+
+def new_solver(context: SolverContext) -> z3.Solver:
+    """Return a solver without formulas, with a limit on its work."""
+    return limited(z3.Solver(ctx=context))
+
+
+def limited(solver: AnySolver) -> AnySolver:
+    """Return the solver with a limit on its work, and with Ctrl-C left to Python.
+
+    Otherwise z3 would answer an interrupt with "unknown", and the program would continue.
     """
     solver.set("rlimit", RESOURCES)
     solver.set("ctrl_c", False)
     return solver
 
 
-class Translation:
-    """Guards as z3 formulas.
+# --- Guards as formulas
 
-    `missing` events of the lookback are not there: atoms about them are false. With `floating`,
-    atoms whose arithmetic rounds are left open, and constants are rounded as at run time. With a
-    `position`, so many events came before, and whether one is the first is known.
+
+class Translation:
+    """Translates guards to z3 formulas.
+
+    The oldest `missing` events of the lookback are missing: atoms that read them are false. With
+    `floating`, atoms whose arithmetic rounds are left open, and constants are rounded as at run
+    time. `position` is the number of earlier events, if it is known: it decides `is_first`.
     """
 
     def __init__(
@@ -87,7 +159,7 @@ class Translation:
         floating: bool = False,
         position: int | None = None,
     ) -> None:
-        self.home = own_context()
+        self.context = own_context()
         self.position = position
         self.missing = missing
         self.lookback = lookback
@@ -98,34 +170,34 @@ class Translation:
         self._open: dict[Atom, z3.BoolRef] = {}
 
     def guard(self, guard: Guard) -> z3.BoolRef:
-        """Return a guard as a formula."""
-        with self.home:
+        """Return the formula of a guard."""
+        with self.context:
             return self._guard(guard)
 
     def _guard(self, guard: Guard) -> z3.BoolRef:
         match guard:
             case Always(value):
-                return z3.BoolVal(value, self.home)
+                return z3.BoolVal(value, self.context)
             case Not(operand):
                 return z3.Not(self._guard(operand))
             case And(parts):
-                return z3.And([self._guard(part) for part in parts], self.home)
+                return z3.And([self._guard(part) for part in parts], self.context)
             case Or(parts):
-                return z3.Or([self._guard(part) for part in parts], self.home)
+                return z3.Or([self._guard(part) for part in parts], self.context)
             case Comparison() | Truth() | IsFirst():
                 return self._atom(guard)
         raise TypeError(guard)
 
     def is_open(self, atom: Atom) -> bool:
-        """Tell whether an atom is true or false independently of the others."""
+        """Tell whether an atom is left open."""
         return is_open(atom, floating=self.floating)
 
     def _atom(self, atom: Atom) -> z3.BoolRef:
         if isinstance(atom, IsFirst):
             return self._is_first(atom)
-        here = self.lookback - self.missing  # how many events back there are any
-        if any(-field.offset > here for field in fields(atom)):
-            return z3.BoolVal(False, self.home)
+        present = self.lookback - self.missing  # earlier events
+        if any(-field.offset > present for field in fields(atom)):
+            return z3.BoolVal(False, self.context)
         if isinstance(atom, Truth):
             return self._variable(atom.field)
         assert isinstance(atom, Comparison)
@@ -143,15 +215,17 @@ class Translation:
         return relations[atom.op]()
 
     def _is_first(self, atom: IsFirst) -> z3.BoolRef:
-        """Return whether the first event lies there: known near it, open at the full lookback."""
+        """Return whether the first event is at an offset: known near it, open at the full lookback."""
         if self.position is not None:
-            return z3.BoolVal(atom.offset == -self.position, self.home)
+            return z3.BoolVal(atom.offset == -self.position, self.context)
         if self.missing:
-            return z3.BoolVal(atom.offset == self.missing - self.lookback, self.home)
-        return self._free(atom) if -atom.offset == self.lookback else z3.BoolVal(False, self.home)
+            return z3.BoolVal(atom.offset == self.missing - self.lookback, self.context)
+        return (
+            self._free(atom) if -atom.offset == self.lookback else z3.BoolVal(False, self.context)
+        )
 
     def _free(self, atom: Atom) -> z3.BoolRef:
-        return self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}", self.home))
+        return self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}", self.context))
 
     def _term(self, term: Term) -> z3.ExprRef:
         match term:
@@ -180,26 +254,29 @@ class Translation:
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
         match value:
             case bool():
-                return z3.BoolVal(value, self.home)
+                return z3.BoolVal(value, self.context)
             case int():
-                return z3.IntVal(value, self.home)
+                return z3.IntVal(value, self.context)
             case str():
-                return z3.IntVal(self.code(value), self.home)
-        return z3.RealVal(str(Fraction(rounded(value)) if self.floating else value), self.home)
+                return z3.IntVal(self.code(value), self.context)
+        return z3.RealVal(str(Fraction(rounded(value)) if self.floating else value), self.context)
 
     def code(self, text: str) -> int:
-        """Return the number that stands for a text."""
+        """Return the code of a text."""
         return self.codes.setdefault(text, len(self.codes))
 
     def _variable(self, field: Field) -> z3.ExprRef:
         if field not in self.variables:
             sorts = {"whole": z3.Int, "real": z3.Real, "text": z3.Int, "bool": z3.Bool}
-            variable = sorts[field.kind](f"field{len(self.variables)}", self.home)
+            variable = sorts[field.kind](f"field{len(self.variables)}", self.context)
             self.variables[field] = variable
             if field.type.values:
                 codes = [variable == self.code(text) for text in field.type.values]
-                self.domains.append(z3.Or(codes, self.home))
+                self.domains.append(z3.Or(codes, self.context))
         return self.variables[field]
+
+
+# --- Questions
 
 
 def assignments(
@@ -207,65 +284,66 @@ def assignments(
 ) -> Iterator[tuple[bool, ...]]:
     """Yield every combination of truth values that the guards can have together.
 
-    Never too few: what z3 cannot decide counts as possible.
+    Open atoms are independent; an UndecidedError is raised if z3 cannot decide a combination.
     """
     translation = Translation(missing=missing, lookback=lookback, floating=floating)
-    home = translation.home
-    with home:
-        marks = [z3.Bool(f"guard{at}", home) for at in range(len(guards))]
+    context = translation.context
+    with context:
+        marks = [z3.Bool(f"guard{index}", context) for index in range(len(guards))]
         literals = [(z3.Not(mark), mark) for mark in marks]
-        solver = limited(z3.SimpleSolver(ctx=home))
+        solver = limited(z3.SimpleSolver(ctx=context))
         for mark, guard in zip(marks, guards, strict=True):
             solver.add(mark == translation.guard(guard))
         solver.add(translation.domains)
-    # Each model is a row; what differs from it at one place first is asked for with what is before.
+    # Every model is a row. All other rows first differ from it at some place: for each place, the
+    # prefix that differs there is searched later.
     pending: list[tuple[bool, ...]] = [()]
     while pending:
-        known = pending.pop()
-        with home:  # not while the caller works with what is yielded
-            answer = solver.check([literals[at][value] for at, value in enumerate(known)])
+        prefix = pending.pop()
+        with context:  # released while the caller uses the row
+            answer = solver.check([literals[index][value] for index, value in enumerate(prefix)])
             if answer == z3.unknown:
                 raise UndecidedError(solver.reason_unknown())
             if answer == z3.unsat:
                 continue
             model = solver.model()
             rest = [
-                z3.is_true(model.eval(mark, model_completion=True)) for mark in marks[len(known) :]
+                z3.is_true(model.eval(mark, model_completion=True)) for mark in marks[len(prefix) :]
             ]
-        row = (*known, *rest)
+        row = (*prefix, *rest)
         yield row
-        pending += [(*row[:at], not row[at]) for at in range(len(known), len(row))]
+        pending += [(*row[:index], not row[index]) for index in range(len(prefix), len(row))]
 
 
 def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gram | None:
-    """Return events of which a guard holds, over the exact numbers, or None if there are none.
+    """Return a gram of which a guard holds, in exact arithmetic, or None if there is none.
 
-    Every model is checked by evaluating the guard on it; products of fields cannot be decided.
+    The model of z3 is checked by evaluating the guard. Products of fields cannot be decided.
     """
     translation = Translation(lookback=lookback)
-    with translation.home as home:
-        solver = new_solver(home)
+    with translation.context as context:
+        solver = new_solver(context)
         solver.add(translation.guard(guard))
         solver.add(translation.domains)
         if any(translation.is_open(atom) for atom in atoms(guard)):
-            raise UndecidedError("a product or quotient of fields")
+            raise UndecidedError("the guard multiplies or divides fields")
         answer = solver.check()
         if answer == z3.unknown:
             raise UndecidedError(solver.reason_unknown())
         if answer == z3.unsat:
             return None
         gram = _events(solver.model(), translation, stream_fields, lookback)
-    # `is_first` is open only at the far end of the lookback: one of the two must fit.
+    # `is_first` is open only at the full lookback: the model fits one of the two cases.
     if not any(holds(guard, gram, first=first, numbers=EXACT) for first in (None, -lookback)):
         raise AssertionError(f"z3's model does not satisfy {guard}")
     return gram
 
 
 def satisfiable(guard: Guard, lookback: int, *, missing: int = 0, floating: bool = False) -> bool:
-    """Tell whether a guard can hold at all; what z3 cannot decide counts as possible."""
+    """Tell whether a guard can hold; a guard that z3 cannot decide counts as satisfiable."""
     translation = Translation(missing=missing, lookback=lookback, floating=floating)
-    with translation.home as home:
-        solver = new_solver(home)
+    with translation.context as context:
+        solver = new_solver(context)
         solver.add(translation.guard(guard))
         solver.add(translation.domains)
         return bool(solver.check() != z3.unsat)
@@ -276,9 +354,12 @@ def _real(term: z3.ExprRef) -> z3.ExprRef:
 
 
 def _events(
-    found: z3.ModelRef, translation: Translation, stream_fields: Mapping[str, Type], lookback: int
+    solution: z3.ModelRef,
+    translation: Translation,
+    stream_fields: Mapping[str, Type],
+    lookback: int,
 ) -> list[Event]:
-    """Return a model as events; fields that it says nothing about get a plain value."""
+    """Return the events of a model; fields that are not in it get a default value."""
     names: dict[int | Fraction, str] = {code: text for text, code in translation.codes.items()}
     events: list[Event] = []
     for offset in range(-lookback, 1):
@@ -286,30 +367,30 @@ def _events(
         for name, type_ in stream_fields.items():
             field = Field(name, offset, type_)
             variable = translation.variables.get(field)
-            value = None if variable is None else found.eval(variable, model_completion=True)
-            event[name] = plain_value(field) if value is None else _python(value, field, names)
+            value = None if variable is None else solution.eval(variable, model_completion=True)
+            event[name] = default_value(field) if value is None else _python(value, field, names)
         events.append(event)
     return events
 
 
 def value_in(
-    found: z3.ModelRef, variable: z3.ExprRef, field: Field, names: dict[int | Fraction, str]
+    solution: z3.ModelRef, variable: z3.ExprRef, field: Field, names: dict[int | Fraction, str]
 ) -> Value:
-    """Return what a model says of a field; `names` are the texts by number, and gets new ones."""
-    return _python(found.eval(variable, model_completion=True), field, names)
+    """Return the value of a field in a model; `names` has the texts by code, and gets new ones."""
+    return _python(solution.eval(variable, model_completion=True), field, names)
 
 
-def plain_value(field: Field) -> Value:
-    """Return some value of a field."""
+def default_value(field: Field) -> Value:
+    """Return a default value of a field."""
     if field.type.values:
         return field.type.values[0]
-    plain: dict[str, Value] = {"whole": 0, "real": Fraction(0), "text": "", "bool": False}
-    return plain[field.kind]
+    defaults: dict[str, Value] = {"whole": 0, "real": Fraction(0), "text": "", "bool": False}
+    return defaults[field.kind]
 
 
 def _fraction(value: z3.ExprRef) -> Fraction:
-    if not z3.is_rational_value(value):  # a root, say
-        raise UndecidedError("a number that is no fraction")
+    if not z3.is_rational_value(value):  # for example a square root
+        raise UndecidedError("the model has an irrational number")
     return Fraction(value.numerator_as_long(), value.denominator_as_long())
 
 
@@ -321,76 +402,7 @@ def _python(value: z3.ExprRef, field: Field, names: dict[int | Fraction, str]) -
     number: int | Fraction = value.as_long() if z3.is_int_value(value) else _fraction(value)
     if field.kind == "whole":
         return number
-    if number not in names:  # a text that is none of the constants: make one up
+    if number not in names:  # none of the constants: choose a new text
         taken = set(names.values())
         names[number] = next(text for text in map("text{}".format, count()) if text not in taken)
     return names[number]
-
-
-MOST_CONTEXTS = 8  # a context takes 16 MB
-
-
-class SolverContext(z3.Context):  # type: ignore[misc]
-    """A z3 context, to be used under its lock: `with home: ...`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        z3.Z3_enable_concurrent_dec_ref(self.ref())
-        self.lock = threading.RLock()
-
-    def __enter__(self) -> Self:
-        if _fork.is_set() and not _own.inside:
-            with _changing:  # until the fork is over: it must not have to wait for its turn
-                pass
-        self.lock.acquire()
-        _own.inside += 1
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        _own.inside -= 1
-        self.lock.release()
-
-
-class _Own(threading.local):
-    """What belongs to one thread."""
-
-    home: SolverContext | None = None
-    inside = 0  # how many times it has entered a home
-
-
-_homes: list[SolverContext] = []
-_changing = threading.RLock()
-_fork = threading.Event()
-_turns = count()
-_own = _Own()
-
-
-def own_context() -> SolverContext:
-    """Return the home in which this thread makes its formulas."""
-    if _own.home is None:
-        with _changing:
-            turn = next(_turns) % MOST_CONTEXTS
-            if turn == len(_homes):
-                _homes.append(SolverContext())
-            _own.home = _homes[turn]
-    return _own.home
-
-
-# A fork waits until no other thread is inside z3, which has locks of its own.
-
-
-def _take_all() -> None:
-    _changing.acquire()
-    _fork.set()
-    for home in _homes:
-        home.lock.acquire()
-
-
-def _leave_all() -> None:
-    for home in _homes:
-        home.lock.release()
-    _fork.clear()
-    _changing.release()
-
-
-at_fork(_take_all, _leave_all)

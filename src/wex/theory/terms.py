@@ -1,7 +1,7 @@
 """Guards and values as typed terms over the last k+1 events.
 
-Times are whole numbers here (microseconds, days), so four kinds of values remain: whole numbers,
-reals, texts and booleans. Constants are exact; constant subterms are computed, exactly.
+Times are whole numbers here (microseconds or days), so that four kinds of values remain: whole
+numbers, reals, texts and booleans. Constants are exact, and constant subterms are folded exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS: dict[str, Kind] = {"real": "real", "string": "text", "enum": "text", "boo
 
 
 def kind_of(type_: Type) -> Kind:
-    """Return how values of a type are represented; `other` has no values that terms can hold."""
+    """Return the kind that represents a type; terms never have the type `other`."""
     return KINDS.get(type_.name, "whole")
 
 
@@ -37,7 +37,7 @@ class Term(ABC):
     @property
     @abstractmethod
     def kind(self) -> Kind:
-        """Return how its values are represented."""
+        """Return the kind of its values."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Field(Term):
 class Constant(Term):
     """A constant: an int, an exact Fraction for a real, a str or a bool.
 
-    Equal means of one kind, too: `n + 1` is exact, and `n + 1.0` rounds.
+    Equal constants are also of one kind: `n + 1` is exact, and `n + 1.0` rounds.
     """
 
     value: int | Fraction | str | bool
@@ -122,7 +122,7 @@ class Absolute(Term):
 
 
 class Guard:
-    """What is true or false of the last k+1 events."""
+    """A condition on the last k+1 events."""
 
 
 @dataclass(frozen=True)
@@ -157,21 +157,21 @@ class IsFirst(Guard):
 
 @dataclass(frozen=True)
 class Not(Guard):
-    """The guard does not hold."""
+    """A negation."""
 
     operand: Guard
 
 
 @dataclass(frozen=True)
 class And(Guard):
-    """All of the guards hold."""
+    """A conjunction."""
 
     parts: tuple[Guard, ...]
 
 
 @dataclass(frozen=True)
 class Or(Guard):
-    """One of the guards holds at least."""
+    """A disjunction."""
 
     parts: tuple[Guard, ...]
 
@@ -180,7 +180,7 @@ Atom = Comparison | Truth | IsFirst
 
 
 def atoms(guard: Guard) -> Iterator[Atom]:
-    """Yield the atoms of a guard, from left to right, repeated ones too."""
+    """Yield the atoms of a guard from left to right, with repetitions."""
     match guard:
         case Comparison() | Truth() | IsFirst():
             yield guard
@@ -209,7 +209,7 @@ def fields(node: Guard | Term) -> Iterator[Field]:
 
 
 def offsets(guard: Guard) -> Iterator[int]:
-    """Yield how far back each piece of a guard looks, as offsets."""
+    """Yield the offsets of the events that a guard reads."""
     for atom in atoms(guard):
         if isinstance(atom, IsFirst):
             yield atom.offset
@@ -217,7 +217,7 @@ def offsets(guard: Guard) -> Iterator[int]:
 
 
 def rounds(term: Term) -> bool:
-    """Tell whether computing a value rounds: arithmetic on floats, unlike comparing them."""
+    """Tell whether a value is computed by arithmetic on floats, which rounds."""
     match term:
         case Arithmetic(_, left, right):
             return term.kind == "real" or rounds(left) or rounds(right)
@@ -227,7 +227,7 @@ def rounds(term: Term) -> bool:
 
 
 def linear(term: Term) -> bool:
-    """Tell whether a value is linear in the fields: products and quotients by constants only."""
+    """Tell whether a value is linear in the fields: it multiplies and divides only by constants."""
     match term:
         case Arithmetic("*", left, right):
             return linear(left) and linear(right) and not (_varies(left) and _varies(right))
@@ -241,9 +241,9 @@ def linear(term: Term) -> bool:
 
 
 def is_open(atom: Atom, *, floating: bool) -> bool:
-    """Tell whether an atom is true or false independently of the others, as far as is decided.
+    """Tell whether an atom is left open: the solver treats it as independent of the others.
 
-    With `floating`, arithmetic that rounds is left open, too.
+    Nonlinear atoms are left open; with `floating`, also those whose arithmetic rounds.
     """
     if not isinstance(atom, Comparison):
         return False
@@ -254,7 +254,7 @@ def is_open(atom: Atom, *, floating: bool) -> bool:
 
 
 def _infinite(term: Term) -> bool:
-    """Tell whether a value has a constant that is infinite as a float."""
+    """Tell whether a value is a constant that rounds to an infinite float."""
     match term:
         case Constant(Fraction() as value):
             return math.isinf(rounded(value))
@@ -264,7 +264,7 @@ def _infinite(term: Term) -> bool:
 
 
 def rounded(value: Fraction) -> float:
-    """Return the nearest float; beyond the largest one that is infinity."""
+    """Return the nearest float, which is infinite beyond the largest finite one."""
     try:
         return float(value)
     except OverflowError:
@@ -272,7 +272,7 @@ def rounded(value: Fraction) -> float:
 
 
 def divides(node: Guard | Term) -> bool:
-    """Tell whether something is divided by a value that varies: by zero, perhaps."""
+    """Tell whether something is divided by a value that is not constant, and so may be zero."""
     match node:
         case Arithmetic(op, left, right):
             return (op == "/" and _varies(right)) or divides(left) or divides(right)

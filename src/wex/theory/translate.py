@@ -1,4 +1,4 @@
-"""From expanded expressions of the syntax tree to typed terms."""
+"""Translation of expanded expressions of the syntax tree to typed terms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def guard_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Guard:
-    """Return a predicate as a guard.
+    """Return the guard of a predicate.
 
     >>> from wex.spec.types import REAL
     >>> guard_of(tree.Compare((tree.Ref("x"), tree.Int(3)), (">",)), {"x": REAL}).op
@@ -57,7 +57,7 @@ def guard_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Guard:
 
 
 def _comparison(op: terms.Op, left: Term, right: Term) -> Guard:
-    """Return a comparison; a whole constant beside a real is a real, and is rounded as one."""
+    """Return a comparison; a whole constant compared with a real becomes a real constant."""
     if "real" in (left.kind, right.kind):
         left, right = _as_real(left), _as_real(right)
     return terms.Comparison(op, left, right)
@@ -70,7 +70,7 @@ def _as_real(term: Term) -> Term:
 
 
 def term_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Term:
-    """Return a value as a term."""
+    """Return the term of a value."""
     match expr:
         case tree.Int() | tree.Text() | tree.Bool():
             return Constant(expr.value)
@@ -90,15 +90,15 @@ def term_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Term:
             return _negative(term_of(value, fields))
         case tree.Call(tree.Name("abs"), (value,)):
             return _absolute(term_of(value, fields))
-        case tree.Binary(op, left, right):
-            return _binary(expr, op, left, right, fields)
+        case tree.Binary():
+            return _binary(expr, fields)
     raise TypeError(expr)
 
 
 def count_of(moment: datetime | date) -> int:
-    """Return a moment as a count from 1970: microseconds of a timestamp, days of a date.
+    """Return the microseconds of a timestamp or the days of a date since 1970.
 
-    A timestamp without a zone counts as if it stood in UTC.
+    A timestamp without a zone is taken as UTC.
 
     >>> count_of(date(1970, 1, 2)), count_of(datetime(1970, 1, 1, 0, 0, 1))
     (1, 1000000)
@@ -109,19 +109,16 @@ def count_of(moment: datetime | date) -> int:
     return since.days * DAY + since.seconds * 1_000_000 + since.microseconds
 
 
-def _binary(
-    expr: tree.Binary, op: str, left: tree.Expr, right: tree.Expr, fields: Mapping[str, Type]
-) -> Term:
-    types = type_of(left, fields), type_of(right, fields)
-    first, second = term_of(left, fields), term_of(right, fields)
+def _binary(expr: tree.Binary, fields: Mapping[str, Type]) -> Term:
+    types = type_of(expr.left, fields), type_of(expr.right, fields)
+    first, second = term_of(expr.left, fields), term_of(expr.right, fields)
     if DATE in types:
-        if types == (DATE, DATE):  # days, where a duration counts microseconds
+        if types == (DATE, DATE):  # the difference is in days, and a duration in microseconds
             return _fold("*", _fold("-", first, second), Constant(DAY))
         first, second = (
             term if type_ == DATE else _days(term)
             for term, type_ in zip((first, second), types, strict=True)
         )
-    assert expr.op == op
     return _fold(expr.op, first, second)
 
 
@@ -132,7 +129,7 @@ def _days(term: Term) -> Term:
 
 
 def _fold(op: str, left: Term, right: Term) -> Term:
-    """Return `left op right`, computed if both are constants."""
+    """Return `left op right`, folded if both are constants."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         value = _computed(op, left.value, right.value)
         constant = None if value is None else _in_range(value)
@@ -164,13 +161,13 @@ def _absolute(term: Term) -> Term:
 
 
 def _in_range(value: int | Fraction) -> Constant | None:
-    """Return a constant, unless it is a whole number that 64 bits do not hold."""
+    """Return a constant, or None for a whole number that does not fit into 64 bits."""
     fits = isinstance(value, Fraction) or -(2**63) <= value < 2**63
     return Constant(value) if fits else None
 
 
 def type_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Type:
-    """Return the type of a value that the resolver has found right."""
+    """Return the type of a value that the resolver has accepted."""
     match expr:
         case tree.Ref(name):
             return fields[name]
@@ -191,7 +188,7 @@ def type_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Type:
         case tree.Neg(value) | tree.Call(_, (value,)):
             return type_of(value, fields)
         case tree.Binary(op, left, right):
-            found = arithmetic(op, type_of(left, fields), type_of(right, fields))
-            assert found is not None
-            return found
+            result = arithmetic(op, type_of(left, fields), type_of(right, fields))
+            assert result is not None
+            return result
     raise TypeError(expr)

@@ -16,8 +16,8 @@ from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step
 from wex.automata.explore import Exploration
 from wex.theory import terms
 from wex.theory.projection import (
+    EventSearch,
     Prover,
-    Searching,
     Symbols,
     both,
     constants_of,
@@ -171,7 +171,7 @@ class SymbolicRegions(RegionGraph):
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path and its branches, from one model of the solver."""
-        searching = Searching(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick)
         numbers = count()
         main = self._constrain(searching, path, [], numbers)
         tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
@@ -189,7 +189,7 @@ class SymbolicRegions(RegionGraph):
         """Return events such that memory is the same before and after the cycle."""
         if len(stem) < self.query.depth:
             return None
-        searching = Searching(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick)
         numbers = count()
         whole = self._constrain(searching, [*stem, *cycle, *tail], [], numbers)
         before, after = len(stem), len(stem) + len(cycle)
@@ -201,7 +201,7 @@ class SymbolicRegions(RegionGraph):
             return None
         return events[:before], events[before:after], events[after:]
 
-    def _solved(self, searching: Searching, count: int) -> list[Event] | None:
+    def _solved(self, searching: EventSearch, count: int) -> list[Event] | None:
         try:
             return searching.events(count, self.constants)
         except UndecidedError:
@@ -223,7 +223,11 @@ class SymbolicRegions(RegionGraph):
         return min(gaps, default=None)
 
     def _constrain(
-        self, searching: Searching, path: Sequence[Step], before: list[int], numbers: Iterator[int]
+        self,
+        searching: EventSearch,
+        path: Sequence[Step],
+        before: list[int],
+        numbers: Iterator[int],
     ) -> list[int]:
         """Add the constraints of a path; return the numbers of its events, with those before it."""
         events = list(before)

@@ -13,7 +13,7 @@ from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
 from wex.spec.numbers import MAX_EVENTS, check_count
 from wex.spec.resolve.formula_checks import check_formula
 from wex.spec.resolve.scope import EventTypes, Scope, in_order
-from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker
+from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker, with_article
 from wex.spec.types import (
     BOOL,
     EVENT_UNITS,
@@ -386,7 +386,7 @@ class MeasureTypes(TypeChecker):
             return None
         result = aggregate.result(*known)
         if result is None:
-            shown = " and ".join(map(str, known))
+            shown = " and ".join(map(with_article, known))
             message = f"`{node.name.text}` expects {aggregate.expects}, got {shown}"
             self.problems.add("wrong-type", node, message, _fitting_aggregates(known))
         return result
@@ -441,7 +441,7 @@ def _fitting_aggregates(types: Sequence[Type]) -> str:
         for name, aggregate in AGGREGATES.items()
         if len(types) in aggregate.takes and aggregate.result(*types)
     ]
-    shown = " and ".join(map(str, types))
+    shown = " and ".join(map(with_article, types))
     return f"aggregates that take {shown}: {', '.join(names)}" if names else "use other types"
 
 

@@ -196,7 +196,7 @@ class TypeChecker(ABC):
         type_ = self.value(node.args[0])
         if type_ is None or type_ in (*NUMBERS, DURATION):
             return type_
-        message = f"`abs` expects a number or a duration, got {_a(type_)}"
+        message = f"`abs` expects a number or a duration, got {with_article(type_)}"
         hint = "apply `abs` to a number or a duration: `abs(x - x[-1])`"
         self.problems.add("wrong-type", node.args[0], message, hint)
         return None
@@ -210,7 +210,7 @@ class TypeChecker(ABC):
             self.problems.add(
                 "wrong-type",
                 node,
-                f"cannot {OPERATION[node.op]} {_a(left)} and {_a(right)}",
+                f"cannot {OPERATION[node.op]} {with_article(left)} and {with_article(right)}",
                 _arithmetic_hint(node, left, right),
             )
         elif DATE in (left, right) and result == DATE:
@@ -296,7 +296,7 @@ class TypeChecker(ABC):
             return
         first, second = nodes
         same = comparable(left, right, ordered=False)
-        message = f"cannot compare {_a(left)} with {_a(right)}"
+        message = f"cannot compare {with_article(left)} with {with_article(right)}"
         if OTHER in (left, right):
             message = "values of type other cannot be compared"
         elif same:
@@ -343,7 +343,8 @@ class TypeChecker(ABC):
         )
 
 
-def _a(type_: Type) -> str:
+def with_article(type_: Type) -> str:
+    """Return a type with its article, for messages: `an int`."""
     article = "an" if type_.name[0] in "aeio" else "a"
     return f"{article} {type_}"
 
