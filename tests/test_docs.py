@@ -110,7 +110,7 @@ def is_importable(dotted: str) -> bool:
         if not hasattr(value, part) and inspect.ismodule(value):
             try:
                 import_module(".".join(parts[:i]))
-            except ImportError:
+            except ModuleNotFoundError:
                 return False
         if not hasattr(value, part):
             return part in getattr(value, "__annotations__", {})  # a field without a default
