@@ -18,6 +18,7 @@ import pytest
 from sphinx.util.inventory import InventoryFile
 
 import wex
+from wex.cli.app import cli
 from wex.errors import DATA_CODES
 from wex.limits import Limits
 from wex.spec.aggregates import AGGREGATES
@@ -109,7 +110,7 @@ def is_importable(dotted: str) -> bool:
         if not hasattr(value, part) and inspect.ismodule(value):
             try:
                 import_module(".".join(parts[:i]))
-            except ImportError:
+            except ModuleNotFoundError:
                 return False
         if not hasattr(value, part):
             return part in getattr(value, "__annotations__", {})  # a field without a default
@@ -346,6 +347,28 @@ def test_every_class_that_a_public_function_returns_has_an_entry(
         returned = str(inspect.signature(value).return_annotation).removeprefix("tree.")
         known = {entry.rpartition(".")[2] for entry in entries}
         assert returned.startswith(("pa.", "bool", "str")) or returned in known
+
+
+# --- the command line --------------------------------------------------------------------------
+
+
+def test_the_page_on_the_command_line_lists_every_command_and_option() -> None:
+    sections = re.split(r"^## (.*)$", page("cli.md"), flags=re.MULTILINE)
+    listed = dict(zip(["commands", *sections[1::2]], sections[::2], strict=True))
+    commands = set(re.findall(r"^\| `wex ([a-z]+)", listed.pop("commands"), re.MULTILINE))
+    assert commands == cli.commands.keys()
+    named = {
+        title: set(
+            re.findall(r"`(-[-\w]+)`", "".join(re.findall(r"^\| (.*?) \|", text, re.MULTILINE)))
+        )
+        for title, text in listed.items()
+    }
+    expected: dict[str, set[str]] = {title: set() for title in listed}
+    for name, command in cli.commands.items():
+        title = f"Options of `wex {name}`"
+        options = {text for option in command.params for text in option.opts if text[0] == "-"}
+        expected[title if title in listed else "Options of the other commands"] |= options
+    assert named == expected
 
 
 # --- the language ------------------------------------------------------------------------------
