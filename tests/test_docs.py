@@ -38,6 +38,8 @@ PAGES = [
         ROOT / "ARCHITECTURE.md",
         ROOT / "CONTRIBUTING.md",
         *sorted((ROOT / "docs").glob("*.md")),
+        ROOT / "benchmarks" / "README.md",
+        ROOT / "requirements" / "README.md",
     )
 ]
 
