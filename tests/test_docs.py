@@ -131,6 +131,17 @@ def test_every_dotted_name_that_a_page_uses_can_be_imported(name: str) -> None:
     assert {dotted for dotted in names if not is_importable(dotted)} == set()
 
 
+def test_every_dotted_name_in_the_sources_can_be_imported() -> None:
+    """Docstrings and comments refer to other modules in backticks."""
+    named = {
+        (file, dotted)
+        for file in source_files()
+        if file.startswith("src/")
+        for dotted in re.findall(r"`(wex(?:\.\w+)+)", (ROOT / file).read_text("utf-8"))
+    }
+    assert {(file, dotted) for file, dotted in named if not is_importable(dotted)} == set()
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_definition_that_a_page_places_in_a_module_is_there(name: str) -> None:
     """Check the names in phrases such as: `satisfiable` and `model` in `theory/solver.py`."""
