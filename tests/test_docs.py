@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from sphinx.util.inventory import InventoryFile
 
@@ -38,6 +39,8 @@ PAGES = [
         ROOT / "ARCHITECTURE.md",
         ROOT / "CONTRIBUTING.md",
         *sorted((ROOT / "docs").glob("*.md")),
+        ROOT / "benchmarks" / "README.md",
+        ROOT / "requirements" / "README.md",
     )
 ]
 
@@ -126,6 +129,17 @@ def test_every_dotted_name_that_a_page_uses_can_be_imported(name: str) -> None:
         for match in re.finditer(r"(?<![\w./])wex(\.\w+)+", text)
     }
     assert {dotted for dotted in names if not is_importable(dotted)} == set()
+
+
+def test_every_dotted_name_in_the_sources_can_be_imported() -> None:
+    """Docstrings and comments refer to other modules in backticks."""
+    named = {
+        (file, dotted)
+        for file in source_files()
+        if file.startswith("src/")
+        for dotted in re.findall(r"`(wex(?:\.\w+)+)", (ROOT / file).read_text("utf-8"))
+    }
+    assert {(file, dotted) for file, dotted in named if not is_importable(dotted)} == set()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -356,7 +370,8 @@ def test_the_page_on_the_command_line_lists_every_command_and_option() -> None:
     sections = re.split(r"^## (.*)$", page("cli.md"), flags=re.MULTILINE)
     listed = dict(zip(["commands", *sections[1::2]], sections[::2], strict=True))
     commands = set(re.findall(r"^\| `wex ([a-z]+)", listed.pop("commands"), re.MULTILINE))
-    assert commands == cli.commands.keys()
+    context = click.Context(cli)
+    assert commands == set(cli.list_commands(context))
     named = {
         title: set(
             re.findall(r"`(-[-\w]+)`", "".join(re.findall(r"^\| (.*?) \|", text, re.MULTILINE)))
@@ -364,7 +379,9 @@ def test_the_page_on_the_command_line_lists_every_command_and_option() -> None:
         for title, text in listed.items()
     }
     expected: dict[str, set[str]] = {title: set() for title in listed}
-    for name, command in cli.commands.items():
+    for name in commands:
+        command = cli.get_command(context, name)
+        assert command is not None
         title = f"Options of `wex {name}`"
         options = {text for option in command.params for text in option.opts if text[0] == "-"}
         expected[title if title in listed else "Options of the other commands"] |= options
