@@ -23,8 +23,8 @@ from wex.theory.evaluate import (
     Event,
     holds,
 )
-from wex.theory.letters import letters_of
-from wex.theory.terms import Guard, Not, atoms, offsets
+from wex.theory.letters import Letters, cover, guard_of_letters, letters_of
+from wex.theory.terms import Always, And, Guard, Not, Or, atoms, offsets
 from wex.theory.translate import guard_of
 
 
@@ -100,6 +100,46 @@ def test_what_happens_is_satisfiable(written: tree.Expr, word: list[Event]) -> N
         return
     if true:
         assert solver.satisfiable(condition, k)
+
+
+TEXTS = ["x > 1", "x > 2", "x = 2", "n > 1", "n in (1, 2)", "n > m", "m > n", "c = 'a'", "c != 'b'"]
+
+
+def at_letter(composed: Guard, letters: Letters, letter: int) -> bool:
+    """Evaluate a combination of the guards of some letters at one of them."""
+    match composed:
+        case Always(value):
+            return value
+        case Not(operand) if composed not in letters.guards:
+            return not at_letter(operand, letters, letter)
+        case And(parts) if composed not in letters.guards:
+            return all(at_letter(part, letters, letter) for part in parts)
+        case Or(parts) if composed not in letters.guards:
+            return any(at_letter(part, letters, letter) for part in parts)
+    return letters.rows[letter][letters.guards.index(composed)]
+
+
+@given(st.lists(st.sampled_from(TEXTS), max_size=5), st.integers(0))
+def test_a_set_of_letters_has_a_guard_without_redundant_parts(texts: list[str], mask: int) -> None:
+    letters = letters_of(map(guard, texts), 0)
+    chosen = mask & letters.everything
+    composed = guard_of_letters(letters, chosen)
+    truths = [at_letter(composed, letters, letter) for letter in range(len(letters))]
+    assert sum(true << letter for letter, true in enumerate(truths)) == chosen
+
+    def covered(cubes: list[list[tuple[int, bool]]]) -> int:
+        hits = [
+            any(all(row[i] == holds for i, holds in cube) for cube in cubes) for row in letters.rows
+        ]
+        return sum(hit << letter for letter, hit in enumerate(hits))
+
+    cubes = cover(letters, chosen)
+    assert covered(cubes) == chosen
+    for index, cube in enumerate(cubes):
+        others = cubes[:index] + cubes[index + 1 :]
+        assert covered(others) != chosen
+        for literal in cube:
+            assert covered([[other for other in cube if other != literal]]) & ~chosen
 
 
 def test_floats_leave_the_reals_and_letters_follow_them() -> None:
