@@ -22,6 +22,7 @@ from wex.theory.evaluate import (
     ArithmeticFault,
     Event,
     holds,
+    truth,
 )
 from wex.theory.letters import Letters, cover, guard_of_letters, letters_of
 from wex.theory.terms import Always, And, Guard, Not, Or, atoms, offsets
@@ -82,10 +83,10 @@ def test_models_satisfy_their_guard_and_unsatisfiable_means_so(written: tree.Exp
     except solver.UndecidedError:
         return
     assert gram is not None or opposite is not None
-    for model, truth in ((gram, True), (opposite, False)):
+    for model, expected in ((gram, True), (opposite, False)):
         if model is not None:
             seen = {holds(condition, model, first=first, numbers=EXACT) for first in (None, -k)}
-            assert truth in seen
+            assert expected in seen
     assert solver.satisfiable(condition, k) == (gram is not None)
 
 
@@ -305,6 +306,28 @@ def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event, why: st
     with pytest.raises(ArithmeticFault) as caught:
         holds(guard(text), [event])
     assert caught.value.why == why
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x > 0", True),
+        ("y > 0", None),
+        ("not y > 0", None),
+        ("y > 0 and x > 0", None),
+        ("y > 0 and x < 0", False),
+        ("y > 0 or x > 0", True),
+        ("y > 0 or x < 0", None),
+        ("n + y > 0", None),
+        ("m > 0", None),  # NaN compares like NULL
+        ("x > 0 and n > 0", True),
+        ("x < 0 or n < 0", False),
+    ],
+)
+def test_null_makes_a_guard_of_a_measure_unknown(text: str, expected: bool | None) -> None:
+    event: Event = {"x": 1.0, "y": None, "n": 1, "m": float("nan"), "c": ""}
+    fields = "x real, y real, n int, m real, c string"
+    assert truth(guard(text, fields), [event]) is expected
 
 
 def test_texts_chosen_by_the_solver_are_new() -> None:
