@@ -61,6 +61,7 @@ FRAGMENTS = [
     ),
     ("match up lookback 4 keep shortest", 4),
     ("match [false] keep all", 0),
+    ("match [x * 0 <= x + 0 - 0]", 0),
     (
         "match any measure count(x) as a1, sum(x) as a2, min(ts) as a3, max(symbol) as a4,"
         " first(value) as a5, last(value) as a6, var(x) as a7, stddev(n) as a8, collect(value) as a9,"

@@ -100,6 +100,7 @@ def assert_spec_or_error(text: str) -> None:
         ("match up2", 2),
         ("match [up2[-1]]", 3),
         ("match [prev(up, 2)]", 3),
+        ("match [prev(x, 0) > prev(3, 0)]", 0),
         ("match [is_first[-2]]", 2),
         ("match any until [x[-1] > 0]", 1),
         ("after [x[-4] > 0] match any", 4),

@@ -22,9 +22,10 @@ from wex.theory.evaluate import (
     ArithmeticFault,
     Event,
     holds,
+    truth,
 )
-from wex.theory.letters import letters_of
-from wex.theory.terms import Guard, Not, atoms, offsets
+from wex.theory.letters import Letters, cover, guard_of_letters, letters_of
+from wex.theory.terms import Always, And, Guard, Not, Or, atoms, offsets
 
 
 def lookback_of(guards: list[Guard]) -> int:
@@ -67,10 +68,10 @@ def test_models_satisfy_their_guard_and_unsatisfiable_means_so(written: tree.Exp
     except solver.UndecidedError:
         return
     assert gram is not None or opposite is not None
-    for model, truth in ((gram, True), (opposite, False)):
+    for model, expected in ((gram, True), (opposite, False)):
         if model is not None:
             seen = {holds(condition, model, first=first, numbers=EXACT) for first in (None, -k)}
-            assert truth in seen
+            assert expected in seen
     assert solver.satisfiable(condition, k) == (gram is not None)
 
 
@@ -85,6 +86,46 @@ def test_what_happens_is_satisfiable(written: tree.Expr, word: list[Event]) -> N
         return
     if true:
         assert solver.satisfiable(condition, k)
+
+
+TEXTS = ["x > 1", "x > 2", "x = 2", "n > 1", "n in (1, 2)", "n > m", "m > n", "c = 'a'", "c != 'b'"]
+
+
+def at_letter(composed: Guard, letters: Letters, letter: int) -> bool:
+    """Evaluate a combination of the guards of some letters at one of them."""
+    match composed:
+        case Always(value):
+            return value
+        case Not(operand) if composed not in letters.guards:
+            return not at_letter(operand, letters, letter)
+        case And(parts) if composed not in letters.guards:
+            return all(at_letter(part, letters, letter) for part in parts)
+        case Or(parts) if composed not in letters.guards:
+            return any(at_letter(part, letters, letter) for part in parts)
+    return letters.rows[letter][letters.guards.index(composed)]
+
+
+@given(st.lists(st.sampled_from(TEXTS), max_size=5), st.integers(0))
+def test_a_set_of_letters_has_a_guard_without_redundant_parts(texts: list[str], mask: int) -> None:
+    letters = letters_of(map(guard, texts), 0)
+    chosen = mask & letters.everything
+    composed = guard_of_letters(letters, chosen)
+    truths = [at_letter(composed, letters, letter) for letter in range(len(letters))]
+    assert sum(true << letter for letter, true in enumerate(truths)) == chosen
+
+    def covered(cubes: list[list[tuple[int, bool]]]) -> int:
+        hits = [
+            any(all(row[i] == holds for i, holds in cube) for cube in cubes) for row in letters.rows
+        ]
+        return sum(hit << letter for letter, hit in enumerate(hits))
+
+    cubes = cover(letters, chosen)
+    assert covered(cubes) == chosen
+    for index, cube in enumerate(cubes):
+        others = cubes[:index] + cubes[index + 1 :]
+        assert covered(others) != chosen
+        for literal in cube:
+            assert covered([[other for other in cube if other != literal]]) & ~chosen
 
 
 def test_floats_leave_the_reals_and_letters_follow_them() -> None:
@@ -250,6 +291,28 @@ def test_arithmetic_without_a_result_is_a_fault(text: str, event: Event, why: st
     with pytest.raises(ArithmeticFault) as caught:
         holds(guard(text), [event])
     assert caught.value.why == why
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x > 0", True),
+        ("y > 0", None),
+        ("not y > 0", None),
+        ("y > 0 and x > 0", None),
+        ("y > 0 and x < 0", False),
+        ("y > 0 or x > 0", True),
+        ("y > 0 or x < 0", None),
+        ("n + y > 0", None),
+        ("m > 0", None),  # NaN compares like NULL
+        ("x > 0 and n > 0", True),
+        ("x < 0 or n < 0", False),
+    ],
+)
+def test_null_makes_a_guard_of_a_measure_unknown(text: str, expected: bool | None) -> None:
+    event: Event = {"x": 1.0, "y": None, "n": 1, "m": float("nan"), "c": ""}
+    fields = "x real, y real, n int, m real, c string"
+    assert truth(guard(text, fields), [event]) is expected
 
 
 def test_texts_chosen_by_the_solver_are_new() -> None:

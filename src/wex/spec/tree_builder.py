@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wex.spec import tree
 from wex.spec.numbers import MAX_COUNT, MAX_LOOKBACK, check_count, check_index, read_number
 from wex.spec.problems import Span
+from wex.spec.syntax_errors import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -340,8 +341,7 @@ class TreeBuilder:
     # --- Words
 
     def name(self, span: Span, token: Token) -> tree.Name:
-        text = token[1:-1].replace("``", "`") if token.type == "QUOTED" else str(token)
-        return tree.Name(text, span=span)
+        return tree.Name(name_of(token), span=span)
 
     def string(self, span: Span, token: Token) -> tree.Text:
         return tree.Text(token[1:-1].replace("''", "'"), span=span)

@@ -22,6 +22,7 @@ from wex.spec.types import (
     read_moment,
 )
 from wex.theory import terms
+from wex.theory.evaluate import WHOLE
 from wex.theory.terms import Constant, Guard, Term
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _absolute(term: Term) -> Term:
 
 def _in_range(value: int | Fraction) -> Constant | None:
     """Return a constant, or None for a whole number that does not fit into 64 bits."""
-    fits = isinstance(value, Fraction) or -(2**63) <= value < 2**63
+    fits = isinstance(value, Fraction) or value in WHOLE
     return Constant(value) if fits else None
 
 
