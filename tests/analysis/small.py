@@ -1,4 +1,4 @@
-"""Small random specs, and all that can be said of them by trying every short stream."""
+"""Small random specs, and the oracle that tries every short stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two specs, for whoever goes on with what was remembered under the first."""
+"""Differences between two specs, when a state of the old one is continued with the new one."""
 
 from __future__ import annotations
 

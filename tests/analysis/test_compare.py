@@ -1,4 +1,4 @@
-"""Equivalence, inclusion, emptiness: the differences are real."""
+"""Equivalence, inclusion and emptiness; every reported difference exists on the witness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the analysis notices beside its verdicts."""
+"""Findings of the analysis beside its verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of verdicts in the docs is what the analysis says."""
+"""The table of verdicts in the docs equals the answers of the analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a review has found wrong once, and stays right."""
+"""Regressions: errors that a review found."""
 
 from __future__ import annotations
 

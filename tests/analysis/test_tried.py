@@ -1,4 +1,4 @@
-"""What trying the analysis as a user would has found wrong once, and stays right."""
+"""Regressions: errors found by using the analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts and bounds of known specs, the ones of the semantics among them."""
+"""Verdicts and bounds of known specs, including those of docs/semantics.md."""
 
 from __future__ import annotations
 

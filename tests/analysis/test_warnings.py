@@ -1,4 +1,4 @@
-"""A spec whose held starts can grow without bound runs on finite data, with a warning of one line."""
+"""A spec that can hold an unbounded number of starts runs on finite data, with one line of warning."""
 
 from __future__ import annotations
 

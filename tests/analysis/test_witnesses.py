@@ -1,4 +1,4 @@
-"""Witnesses are streams that users can run: they conform, are in order, and show what is said."""
+"""Witnesses are streams that can be run: they conform, are in order, and reach the number asked for."""
 
 from __future__ import annotations
 

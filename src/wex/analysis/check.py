@@ -1,4 +1,4 @@
-"""`wex.check`: everything that can be said of a spec before it has seen a stream."""
+"""`wex.check`: the report of the analysis about all windows of a spec."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """What is known of one window: three answers, and what else was noticed.
+    """The report about one window: three answers, and findings in words.
 
-    `regions` is how many regions the analysis has told apart, found in the `way` it says.
+    `regions` is the number of regions that the analysis distinguishes, `way` the method that found
+    them.
     """
 
     name: str
@@ -50,7 +51,7 @@ class WindowReport:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a spec; `report["name"]` is about one window."""
+    """The report about a spec; `report["name"]` is the report about one window."""
 
     spec: tree.Spec = field(repr=False)
     windows: tuple[WindowReport, ...]
@@ -59,7 +60,7 @@ class Report:
 
     @cached_property
     def state_bytes(self) -> int | None:
-        """Return about how much a running plan keeps for one stream, None if it has no bound."""
+        """Return about how many bytes of state a stream needs at most, or None if there is no bound."""
         return state_bytes(self.spec, [window.held for window in self.windows])
 
     def __getitem__(self, name: str) -> WindowReport:
@@ -77,13 +78,12 @@ class Report:
             f"{window.name}: open {window.open}, held {window.held}, overlap {window.overlap}"
             for window in self.windows
         ]
-        return "\n".join(
-            [*lines, *self.findings, *(each for window in self.windows for each in window.findings)]
-        )
+        of_windows = [finding for window in self.windows for finding in window.findings]
+        return "\n".join([*lines, *self.findings, *of_windows])
 
 
 def check(spec: SpecLike) -> Report:
-    """Return how many windows can be open, held and overlapping, on any stream.
+    """Return how many starts can be open and held, and how many windows overlap, on any stream.
 
     >>> import wex
     >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
@@ -95,14 +95,14 @@ def check(spec: SpecLike) -> Report:
     began = time.monotonic()
     spec = as_spec(spec)
     meaning = meaning_of(spec)
-    windows = tuple(_window(meaning, at) for at in range(len(meaning.expanded.windows)))
-    odd = tuple(findings.of_assumptions(meaning))
-    return Report(spec, windows, odd, time.monotonic() - began)
+    windows = tuple(_window(meaning, index) for index in range(len(meaning.expanded.windows)))
+    of_assumptions = tuple(findings.of_assumptions(meaning))
+    return Report(spec, windows, of_assumptions, time.monotonic() - began)
 
 
-def _window(meaning: Meaning, at: int) -> WindowReport:
+def _window(meaning: Meaning, index: int) -> WindowReport:
     began = time.monotonic()
-    analysis = Analysis(meaning, at, Budget())
+    analysis = Analysis(meaning, index, Budget())
     return WindowReport(
         analysis.window.name,
         analysis.open,
@@ -114,32 +114,31 @@ def _window(meaning: Meaning, at: int) -> WindowReport:
     )
 
 
-UNSIZED = 16  # bytes that are taken for a value of a type without a fixed size
+UNSIZED = 16  # bytes assumed for a value of a type without a fixed size
 
 
 def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     """Return about how many bytes of state a stream has at most, or None if there is no bound.
 
-    Measured on a stream that holds starts; values that `collect` and `count_distinct` gather come
-    on top.
+    Measured on a stream that holds starts. Values gathered by `collect` and `count_distinct` are
+    not included.
     """
     bounds = [answer.bound for answer in held]
     if None in bounds:
         return None
     processor = Processor(spec)
-    shown = next((answer for answer in held if answer.bound and answer.exact), None)
-    if shown is not None:
-        with (
-            suppress(WexError),
-            interpreted(),
-        ):  # no stream was found: then what is fixed is all that is known
-            processor.feed(shown.witness(1))
+    holding = next((answer for answer in held if answer.bound and answer.exact), None)
+    if holding is not None:
+        # Without a witness only the fixed part is measured.
+        with suppress(WexError), interpreted():
+            processor.feed(holding.witness(1))
     state = processor.everything()
     fixed = _width(state.streams.schema) + sum(
         _width(state.lists["tail"].schema) for _ in range(state.lists["tail"].num_rows)
     )
     starts = sum(
-        (bound or 0) * _width(state.lists[f"held.{at}"].schema) for at, bound in enumerate(bounds)
+        (bound or 0) * _width(state.lists[f"held.{index}"].schema)
+        for index, bound in enumerate(bounds)
     )
     return fixed + starts
 

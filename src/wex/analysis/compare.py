@@ -13,7 +13,7 @@ from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.regions.graph import Budget
 from wex.analysis.window_tables import analysed_window
-from wex.analysis.witness import concrete, replayed, table_of
+from wex.analysis.witness import concrete_streams, replayed_windows, table_of
 from wex.automata.explore import shortest
 from wex.compile.clauses import clauses_of
 from wex.compile.guards import guarded_fields
@@ -248,7 +248,7 @@ class _WindowPair:
                 f"the windows that `within` and `having` of `{self.name}` drop are not compared"
             )
             return SpecComparison(None, reason)
-        streams = concrete(contexts, path)
+        streams = concrete_streams(contexts, path)
         difference = None if streams is None else self._replayed(streams[0])
         if streams is None or difference is None:
             may = "differ" if len(self._windows) == 2 else "have windows"
@@ -346,7 +346,7 @@ class _WindowPair:
         """Return the first window in which the specs differ on a stream, and which spec has it."""
         by_side: list[set[tuple[int, int]]] = []
         for meaning, index in zip(self.meanings, self.indices, strict=True):
-            windows = [] if index is None else replayed(meaning, index, events)
+            windows = [] if index is None else replayed_windows(meaning, index, events)
             if windows is None:
                 return None
             by_side.append(set(windows))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wex.theory.terms import Guard
 
 ANY = tree.Bool(True)
-MOST_EVENTS = 4  # of a path, in a sentence
+MOST_SHOWN = 4  # of a path, in a sentence
 MOST_VALUES = 12  # of a field, in a sentence
 
 
@@ -44,11 +44,11 @@ def class_predicate(meaning: Meaning, window: AnalysedWindow, cls: int) -> tree.
 
 def repetition_in_words(meaning: Meaning, window: AnalysedWindow, cycle: Sequence[Edge]) -> str:
     """Return the events of a cycle in words: `every event with x > 0`."""
-    shown = [class_predicate(meaning, window, edge.classes[0]) for edge in cycle[:MOST_EVENTS]]
+    shown = [class_predicate(meaning, window, edge.classes[0]) for edge in cycle[:MOST_SHOWN]]
     if len(cycle) == 1:
         return "every event" if shown[0] == ANY else f"every event with {shown[0]}"
     regex = " ".join("any" if predicate == ANY else f"[{predicate}]" for predicate in shown)
-    return f"every repetition of {regex}{' …' if len(cycle) > MOST_EVENTS else ''}"
+    return f"every repetition of {regex}{' …' if len(cycle) > MOST_SHOWN else ''}"
 
 
 def fields_read(meaning: Meaning, index: int) -> list[str]:

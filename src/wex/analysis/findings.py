@@ -74,7 +74,7 @@ def _of_window(analysis: Analysis) -> Iterator[str]:
     if analysis.open.bound == 0:
         yield f"the window `{name}` can never occur{_why_never(analysis)}"
         return
-    planned = analysis.held_starts
+    planned = analysis.planned_starts
     hopeless = {
         (edge.to, planned.born(edge))
         for row in analysis.contexts.edges

@@ -68,7 +68,7 @@ class TooManyError(Exception):
     """An exploration has exceeded its budget."""
 
 
-def longest(
+def greatest_weights(
     graph: Mapping[Node, Sequence[tuple[int, Node]]], stop: Mapping[Node, int]
 ) -> dict[Node, int] | None:
     """Return the greatest weight of a path from each node, with the weight of stopping at its end.

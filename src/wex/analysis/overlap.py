@@ -10,7 +10,7 @@ from wex.analysis.counting.multiset import GrowingCycle, most_shared, vectors_of
 from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import shared_at_most, steady_runs
-from wex.analysis.witness import concrete, replayed
+from wex.analysis.witness import concrete_streams, replayed_windows
 from wex.automata.explore import backwards
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ class Overlap:
 
     def _along(self, contexts: Contexts, path: Sequence[Edge]) -> WitnessBuilder:
         def build(n: int) -> list[Event] | None:
-            streams = concrete(contexts, path)
+            streams = concrete_streams(contexts, path)
             return self._with_shared(streams[0], n) if streams else None
 
         return build
 
     def _with_shared(self, events: list[Event], n: int) -> list[Event] | None:
         """Return the events if at least n of their windows share a position."""
-        windows = replayed(self.analysis.meaning, self.analysis.index, events) or []
+        windows = replayed_windows(self.analysis.meaning, self.analysis.index, events) or []
         shared = [sum(b <= position <= e for b, e in windows) for position in range(len(events))]
         return events if max(shared, default=0) >= n else None
 
@@ -182,7 +182,7 @@ class Overlap:
             return self._bounded(bound * clauses.within_events, reason)
         unbounded = self.analysis.open.verdict is Verdict.UNBOUNDED
         if unbounded and self.analysis.certificate is not None:
-            cycle, before, repeated, behind = self.analysis.certificate
+            cycle, before, repeated, after = self.analysis.certificate
             growth, reason = Growth.LINEAR, LINEAR_REASON
             if self._is_quadratic(cycle):
                 growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
@@ -190,7 +190,7 @@ class Overlap:
                 Quantity.OVERLAP,
                 growth,
                 reason,
-                lambda n: self._with_shared([*before, *repeated * n, *behind], n),
+                lambda n: self._with_shared([*before, *repeated * n, *after], n),
             )
         return self._unknown(why)
 

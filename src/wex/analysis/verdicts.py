@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
-from wex.analysis.counting.multiset import GrowingCycle, growing_cycle, step, vectors_of
+from wex.analysis.counting.multiset import GrowingCycle, growing_cycle, vector_after, vectors_of
 from wex.analysis.counting.ordered import StartLists
 from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.describe import repetition_in_words
@@ -24,7 +24,7 @@ from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.window_tables import analysed_window
-from wex.analysis.witness import complete, concrete, held_starts, replayed
+from wex.analysis.witness import complete_events, concrete_streams, held_starts, replayed_windows
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Analysis:
         with suppress(TooManyError):
             self._contexts = contexts_of([meaning], [self.window], budget)
         self.gave_up = False  # there were too many combinations of starts
-        # A cycle that can be repeated with the same events: the events before, on and behind it.
+        # A cycle that can be repeated with the same events: the events before, on and after it.
         self.certificate: tuple[GrowingCycle, list[Event], list[Event], list[Event]] | None = None
 
     @property
@@ -91,18 +91,18 @@ class Analysis:
         return Starts(self.contexts, self.window)
 
     @cached_property
-    def held_window(self) -> AnalysedWindow:
+    def planned_window(self) -> AnalysedWindow:
         """Return the window as a plan runs it, which never looks ahead."""
         if self.window.clauses.within_events is None and not self.window.compiled.window.having:
             return self.window  # no clause needs to look ahead
         return analysed_window(self.meaning, self.index, planned=True)
 
     @cached_property
-    def held_starts(self) -> Starts:
+    def planned_starts(self) -> Starts:
         """Return the starts that a plan holds."""
-        if self.held_window is self.window:
+        if self.planned_window is self.window:
             return self.starts
-        return Starts(self.contexts, self.held_window)
+        return Starts(self.contexts, self.planned_window)
 
     @cached_property
     def timed_contexts(self) -> Contexts:
@@ -251,13 +251,14 @@ class Analysis:
         return self.bounded(what, lists.most, reason, exact=self.exact, builder=build)
 
     def _limited(self, what: Quantity, events: int) -> Answer:
-        return self.bounded(what, events, _by_age(events), exact=False)
+        reason = f"`within` ends every start after at most {events:,} {_events(events)}"
+        return self.bounded(what, events, reason, exact=False)
 
     def _replay_open(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
         """Return a stream along a path if at least n starts are open at its end."""
         node: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
         for edge in path:
-            node = (edge.to, step(starts, starts.alive, node, edge, spawn=True))
+            node = (edge.to, vector_after(starts, starts.alive, node, edge, spawn=True))
         completions = [starts.completion((node[0], state)) for state, _ in node[1]]
         return self._with_open(starts.contexts, path, completions, n)
 
@@ -268,7 +269,7 @@ class Analysis:
         completions: Sequence[Sequence[Edge]],
         n: int,
     ) -> list[Event] | None:
-        streams = concrete(contexts, path, completions)
+        streams = concrete_streams(contexts, path, completions)
         if streams is None:
             return None
         main, tails = streams
@@ -279,7 +280,7 @@ class Analysis:
         last = len(main) - 1
         open_starts: set[int] = set()
         for tail in tails:
-            windows = replayed(self.meaning, self.index, [*main, *tail])
+            windows = replayed_windows(self.meaning, self.index, [*main, *tail])
             open_starts |= {start for start, end in windows or [] if start <= last <= end}
         return open_starts
 
@@ -288,10 +289,10 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        return self._within_budget(Quantity.HELD, self._held, self.held_window)
+        return self._within_budget(Quantity.HELD, self._held, self.planned_window)
 
     def _held(self) -> Answer:
-        what, starts, window = Quantity.HELD, self.held_starts, self.held_window
+        what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
         late = clauses.having and clauses.keep in ("shortest", "disjoint")
         counted = clauses.within_events is None or window.counted
@@ -335,11 +336,11 @@ class Analysis:
 
     def _replay_held(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
         """Return a stream along a path if a plan holds at least n starts on it."""
-        streams = concrete(starts.contexts, path)
+        streams = concrete_streams(starts.contexts, path)
         return self._with_held(streams[0], n) if streams else None
 
     def _with_held(self, events: list[Event], n: int) -> list[Event] | None:
-        if replayed(self.meaning, self.index, events) is None:
+        if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
         return events if len(held_starts(self.meaning, self.index, events)) >= n else None
 
@@ -352,7 +353,7 @@ class Analysis:
         clauses = starts.window.clauses
         limit = clauses.within_events if not starts.window.counted else None
         if limit is not None:
-            limit += clauses.until  # the event behind the longest window decides about it
+            limit += clauses.until  # the event after the longest window decides about it
         life = starts.window.longest_life
         try:
             if counting.clears:
@@ -474,18 +475,18 @@ class Analysis:
                 break
         else:
             return None
-        before, repeated, behind = (complete(self.contexts, events) for events in streams)
+        before, repeated, after = (complete_events(self.contexts, events) for events in streams)
 
         def build(n: int) -> list[Event] | None:
             events = [*before, *repeated * n]
             if not counts_open:
                 return self._with_held(events, n)
-            return events if len(self._open_starts(events, [behind])) >= n else None
+            return events if len(self._open_starts(events, [after])) >= n else None
 
         if build(3) is None:
             return None
         if counts_open:
-            self.certificate = (cycle, before, repeated, behind)
+            self.certificate = (cycle, before, repeated, after)
         reason = f"{self._repetition(cycle)} adds one"
         return self.unbounded(counting.what, Growth.LINEAR, reason, build)
 
@@ -516,4 +517,8 @@ def _by_count(bound: int) -> str:
 
 
 def _by_age(events: int) -> str:
-    return f"a start ends or fails within {events:,} {'event' if events == 1 else 'events'}"
+    return f"every start ends or fails after at most {events:,} {_events(events)}"
+
+
+def _events(count: int) -> str:
+    return "event" if count == 1 else "events"

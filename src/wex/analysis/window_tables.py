@@ -122,17 +122,17 @@ def analysed_window(
         compiled.until is not None and bool(compiled.until >> letter & 1)
         for letter in range(letters)
     ]
-    by_letter, own = common_classes(
+    by_letter, combinations = common_classes(
         form.prefix.classes.tolist(), form.window.classes.tolist(), follows
     )
-    masks = [0] * len(own)
+    masks = [0] * len(combinations)
     for letter, cls in enumerate(by_letter):
         masks[cls] |= 1 << letter
-    until = tuple(bool(flag) for _, _, flag in own) if window.until else None
+    until = tuple(bool(flag) for _, _, flag in combinations) if window.until else None
     clauses = compiled.clauses
     if plain:
         clauses = replace(clauses, keep="all", within_events=None)
-    inside = form.window.table[:, [cls for _, cls, _ in own]]
+    inside = form.window.table[:, [cls for _, cls, _ in combinations]]
     tables = Tables(
         [tuple(row) for row in np.where(form.window.live[inside], inside, DEAD).tolist()],
         tuple(map(bool, form.window.final)),
@@ -153,7 +153,9 @@ def analysed_window(
         lookback=compiled.lookback,
         masks=tuple(masks),
         compiled=compiled,
-        prefix=tuple(map(tuple, form.prefix.table[:, [cls for cls, _, _ in own]].tolist())),
+        prefix=tuple(
+            map(tuple, form.prefix.table[:, [cls for cls, _, _ in combinations]].tolist())
+        ),
         starts=tables.starts,
         moves=tuple(tables.moves),
         final=tables.final,

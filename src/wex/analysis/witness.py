@@ -1,4 +1,4 @@
-"""Witnesses: concrete streams that show what a verdict says, replayed by the definition."""
+"""Witnesses: concrete streams that show a verdict, checked by replaying them by the definition."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SUBSETS = 256  # sets of positions that the definition tries: with more, the automata are asked
+SUBSETS = 256  # sets of positions that the definition tries; with more, the engine replays
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 OFFSETS = {
     TIMESTAMP: (NEW_YEAR - EPOCH) // timedelta(microseconds=1),
@@ -46,34 +46,34 @@ OFFSETS = {
 }
 
 
-def concrete(
+def concrete_streams(
     contexts: Contexts, path: Sequence[Edge], branches: Sequence[Sequence[Edge]] = ()
 ) -> tuple[list[Event], list[list[Event]]] | None:
-    """Return events along a path and along continuations of it, complete in all fields."""
-    found = contexts.regions.streams(
+    """Return events with all fields along a path and along continuations of it, or None."""
+    streams = contexts.regions.streams(
         [edge.step for edge in path], [[edge.step for edge in branch] for branch in branches]
     )
-    if found is None:
+    if streams is None:
         return None
-    main, tails = found
+    main, tails = streams
     return (
-        complete(contexts, main),
-        [complete(contexts, tail, len(main)) for tail in tails],
+        complete_events(contexts, main),
+        [complete_events(contexts, tail, len(main)) for tail in tails],
     )
 
 
-def complete(contexts: Contexts, events: Sequence[Event], first: int = 0) -> list[Event]:
-    """Return events with a value for every field; `first` is the position of the first one."""
+def complete_events(contexts: Contexts, events: Sequence[Event], first: int = 0) -> list[Event]:
+    """Return events with a value for every field; `first` is the position of the first event."""
     query = contexts.query
     shift = _shifts(query)
-    return [_filled(event, at, query, shift) for at, event in enumerate(events, first)]
+    return [_filled(event, index, query, shift) for index, event in enumerate(events, first)]
 
 
 def _shifts(query: RegionQuery) -> dict[str, int]:
-    """Return by how much times are moved to this century: not at all where that changes a guard."""
-    found: dict[str, int] = {}
+    """Return the offset that moves each time field to this century, if no guard can tell."""
+    shifts: dict[str, int] = {}
     for type_, offset in OFFSETS.items():
-        moved = [name for name, each in query.fields.items() if each == type_]
+        moved = [name for name, field_type in query.fields.items() if field_type == type_]
         weights = [
             (_weight(atom.left, moved), _weight(atom.right, moved))
             for guard in query.guards()
@@ -81,12 +81,12 @@ def _shifts(query: RegionQuery) -> dict[str, int]:
             if isinstance(atom, Comparison)
         ]
         if all(one is not None and one == two for one, two in weights):
-            found.update(dict.fromkeys(moved, offset))
-    return found
+            shifts.update(dict.fromkeys(moved, offset))
+    return shifts
 
 
 def _weight(term: Term, moved: Sequence[str]) -> int | None:
-    """Return how often the fields that are moved count in a value; None if that is not plain."""
+    """Return by how many offsets a value moves with the fields; None if it does not move linearly."""
     match term:
         case Field(name):
             return int(name in moved)
@@ -108,40 +108,41 @@ def _weight(term: Term, moved: Sequence[str]) -> int | None:
 
 
 def _filled(
-    event: Event, at: int, query: RegionQuery, shift: Mapping[str, int]
+    event: Event, index: int, query: RegionQuery, shift: Mapping[str, int]
 ) -> dict[str, Value]:
     """Return an event with a value for every field."""
-    found: dict[str, Value] = {}
+    filled: dict[str, Value] = {}
     for name, type_ in query.declared.items():
         value = event.get(name)
         if name in event and name in query.ranks:
             value = unranked(value, query.declared[name])
         elif value is None:
-            value = _filler(type_, at if name in query.rising else 0)
+            value = _filler(type_, index if name in query.rising else 0)
         elif isinstance(value, Fraction):
             value = float(value)
         elif name in shift:
             assert isinstance(value, int)
             value += shift[name]
-        found[name] = value
-    return found
+        filled[name] = value
+    return filled
 
 
-def _filler(type_: Type, at: int) -> Value:
+def _filler(type_: Type, index: int) -> Value:
+    """Return a value for a field that no guard reads."""
     if type_ == TIMESTAMP:
-        return OFFSETS[TIMESTAMP] + at * 1_000_000
+        return OFFSETS[TIMESTAMP] + index * 1_000_000
     if type_ == DATE:
-        return OFFSETS[DATE] + at
+        return OFFSETS[DATE] + index
     if type_.values:
         return type_.values[0]
     fillers: dict[Type, Value] = {
-        BOOL: False, INT: at, REAL: float(at), STRING: f"{at:04d}" if at else "a",
+        BOOL: False, INT: index, REAL: float(index), STRING: f"{index:04d}" if index else "a",
     }  # fmt: skip
     return fillers.get(type_)
 
 
 def table_of(meaning: Meaning, events: Sequence[Event]) -> pa.Table:
-    """Return events as a table that the spec can be run on."""
+    """Return events as a table, the input of `wex.find`."""
     types = {BOOL: pa.bool_(), INT: pa.int64(), REAL: pa.float64(), STRING: pa.string()}
     columns: dict[str, pa.Array] = {}
     zone = "UTC" if any(zoned for _, zoned in moments(meaning)) else None
@@ -152,7 +153,7 @@ def table_of(meaning: Meaning, events: Sequence[Event]) -> pa.Table:
         elif type_ == DATE:
             columns[name] = pa.array(values, pa.int32()).cast(pa.date32())
         elif type_ == REAL:
-            floats = [None if each is None else float(each) for each in values]
+            floats = [None if value is None else float(value) for value in values]
             columns[name] = pa.array(floats, pa.float64())
         elif type_ == OTHER:
             columns[name] = pa.nulls(len(events), pa.int64())
@@ -162,17 +163,19 @@ def table_of(meaning: Meaning, events: Sequence[Event]) -> pa.Table:
 
 
 def events_of(meaning: Meaning, table: pa.Table) -> list[Event]:
-    """Return the events of a stream that is a table."""
+    """Return the events of the first stream of a table."""
     keys = [name.text for name in meaning.spec.stream.partition_by]
     table = conform(table, meaning.fields, keys)
-    found = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
-    return found[0].events if found else []
+    parts = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
+    return parts[0].events if parts else []
 
 
-def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[int, int]] | None:
-    """Return the windows of one window in a stream, by the definition; None if it is no stream.
+def replayed_windows(
+    meaning: Meaning, index: int, events: Sequence[Event]
+) -> list[tuple[int, int]] | None:
+    """Return start and end of the matches of a window in a stream, by the definition.
 
-    It has to be in order, and to conform to every assumption.
+    None if the events are not one stream in order that conforms to every assumption.
     """
     spec = meaning.spec.stream
     keys = [name.text for name in spec.partition_by]
@@ -180,20 +183,21 @@ def replayed(meaning: Meaning, at: int, events: Sequence[Event]) -> list[tuple[i
     table = conform(table_of(meaning, events), meaning.fields, keys)
     if not sort(table, keys, order, meaning.fields).equals(table):
         return None
-    found = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
-    stream = found[0] if found else Stream((), [], [])
-    if len(found) > 1:
+    parts = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
+    if len(parts) > 1:
         return None
+    stream = parts[0] if parts else Stream((), [], [])
     assumption = assumptions_of(meaning)
     try:
         if assumption is not None and not _conforms(assumption, stream):
             return None
         with limits.raised(subsets=SUBSETS):
-            return [(each.start, each.end) for each in Definition(meaning, at, stream).windows()]
+            windows = Definition(meaning, index, stream).windows()
+            return [(window.start, window.end) for window in windows]
     except DataError:
         return None
-    except LimitError:  # the definition would try every set of positions: the automata do not
-        alone = replace(meaning.spec, windows=(meaning.spec.windows[at],))
+    except LimitError:  # the definition tries every set of positions; the engine does not
+        alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
         rows = find(alone, table).select(["start_index", "end_index"]).to_pylist()
         return [(row["start_index"], row["end_index"]) for row in rows]
 
@@ -211,12 +215,12 @@ def _conforms(automaton: AssumptionAutomaton, stream: Stream) -> bool:
     return True
 
 
-def held_starts(meaning: Meaning, at: int, events: Sequence[Event]) -> list[int]:
-    """Return the starts that a plan holds on a stream where they are most.
+def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
+    """Return the starts that a plan holds at the first event where it holds most.
 
-    A start counts while its automaton can still accept, with the event at which it ends.
+    A start is held while its automaton can still accept, including the event at which it ends.
     """
-    compiled = compile_window(meaning, at)
+    compiled = compile_window(meaning, index)
     clauses = clauses_of(compiled.window)
     form, letters = compiled.form, compiled.letters
     keep = "all" if clauses.having else clauses.keep
@@ -230,8 +234,8 @@ def held_starts(meaning: Meaning, at: int, events: Sequence[Event]) -> list[int]
     most: list[int] = []
 
     def ended() -> set[int]:
-        """Return the starts that windows which end now take away."""
-        ending = {b for b, state in starts.items() if form.window.final[state]}
+        """Return the starts that windows ending now remove."""
+        ending = {start for start, state in starts.items() if form.window.final[state]}
         if keep == "disjoint":
             return set(starts) if ending else set()
         return ending if keep == "shortest" else set()
@@ -239,24 +243,26 @@ def held_starts(meaning: Meaning, at: int, events: Sequence[Event]) -> list[int]
     for position in grams.positions:
         letter = letters.letter([grams.holds(guard, position) for guard in letters.guards])
         if compiled.until is None or compiled.until >> letter & 1:
-            for b in ended():
-                del starts[b]
+            for start in ended():
+                del starts[start]
         if form.starts[prefix] != NONE:
             starts[position] = int(form.starts[prefix])
         prefix = form.prefix.step(prefix, letter)
-        starts = {b: form.window.step(state, letter) for b, state in starts.items()}
+        starts = {start: form.window.step(state, letter) for start, state in starts.items()}
         starts = {
-            b: state
-            for b, state in starts.items()
+            start: state
+            for start, state in starts.items()
             if form.window.live[state]
             and (
                 clauses.within_events is None
-                or position - b < clauses.within_events + clauses.until
+                or position - start < clauses.within_events + clauses.until
             )
-            and (clauses.within_time is None or clock[position] - clock[b] <= clauses.within_time)
+            and (
+                clauses.within_time is None or clock[position] - clock[start] <= clauses.within_time
+            )
         }
-        if clauses.single:  # of two in one state the plan holds the earlier one
-            first = {state: b for b, state in reversed(starts.items())}
-            starts = {b: state for b, state in starts.items() if first[state] == b}
+        if clauses.single:  # of two starts in one state the plan holds the earlier one
+            first = {state: start for start, state in reversed(starts.items())}
+            starts = {start: state for start, state in starts.items() if first[state] == start}
         most = max(most, list(starts), key=len)
     return most

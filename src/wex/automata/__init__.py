@@ -1,4 +1,4 @@
-"""Finite automata over letters: plain whole numbers, no theory inside.
+"""Finite automata over letters 0, 1, …, independent of the theory that gives letters a meaning.
 
-Everything here is a function from frozen values to frozen values. Sets of letters are bit masks.
+Functions take and return frozen values. Sets of letters are bit masks.
 """

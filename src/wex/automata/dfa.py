@@ -1,4 +1,4 @@
-"""Deterministic automata: complete, with letters that no state tells apart merged into classes."""
+"""Complete deterministic automata, with letters that act alike in every state merged into classes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class DFA:
 
     @property
     def letters(self) -> int:
-        """Return how many letters there are."""
+        """Return the number of letters."""
         return len(self.classes)
 
     @property
     def states(self) -> int:
-        """Return how many states there are."""
+        """Return the number of states."""
         return len(self.table)
 
     def step(self, state: int, letter: int) -> int:
@@ -77,7 +77,7 @@ def build(
     successors: Callable[..., Sequence[Hashable]],
     is_final: Callable[..., bool],
 ) -> DFA:
-    """Return the automaton that exploring from a state gives: one successor per class of letters."""
+    """Return the automaton explored from an initial state; `successors` has one per letter class."""
     states, table = explore([initial], successors)
     width = max(letter_classes, default=-1) + 1
     return DFA(
@@ -88,7 +88,9 @@ def build(
 
 
 def common_classes(*groupings: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Return the coarsest classes that refine several: for each letter, and their members' own.
+    """Return the coarsest common refinement of several groupings of letters.
+
+    The first result is the class of each letter, the second the groups that each class consists of.
 
     >>> common_classes([0, 0, 1], [0, 1, 1])
     ([0, 1, 2], [(0, 0), (0, 1), (1, 1)])
@@ -107,12 +109,12 @@ def complement(dfa: DFA) -> DFA:
 
 
 def combine(first: DFA, second: DFA, accept: Callable[[bool, bool], bool]) -> DFA:
-    """Return the product of two automata; a word is accepted if `accept` says so of both answers."""
-    classes, own = common_classes(first.classes.tolist(), second.classes.tolist())
+    """Return the product of two automata; `accept` combines their answers about a word."""
+    classes, pairs = common_classes(first.classes.tolist(), second.classes.tolist())
 
     def successors(pair: tuple[int, int]) -> list[tuple[int, int]]:
-        one, two = first.table[pair[0]], second.table[pair[1]]
-        return [(int(one[a]), int(two[b])) for a, b in own]
+        one, two = first.table[pair[0]].tolist(), second.table[pair[1]].tolist()
+        return [(one[a], two[b]) for a, b in pairs]
 
     def is_final(pair: tuple[int, int]) -> bool:
         return accept(bool(first.final[pair[0]]), bool(second.final[pair[1]]))
@@ -136,10 +138,7 @@ def difference(first: DFA, second: DFA) -> DFA:
 
 
 def shortest_word(dfa: DFA) -> Word | None:
-    """Return a shortest word of the language, or None if it is empty.
-
-    Of several the one whose letters come first.
-    """
+    """Return the first of the shortest words of the language, or None if it is empty."""
     letter_of = {int(cls): letter for letter, cls in reversed(list(enumerate(dfa.classes)))}
     letters = sorted((letter, cls) for cls, letter in letter_of.items())
 
@@ -157,7 +156,7 @@ def is_empty(dfa: DFA) -> bool:
 
 
 def shortest_difference(first: DFA, second: DFA) -> Word | None:
-    """Return a shortest word that only one of two languages has, or None if they are equal."""
+    """Return a shortest word that is in only one of two languages, or None if they are equal."""
     return shortest_word(combine(first, second, lambda a, b: a != b))
 
 

@@ -1,4 +1,4 @@
-"""From an automaton back to a regular expression, by eliminating its states one after the other."""
+"""Regular expressions of automata, by eliminating their states one after the other."""
 
 from __future__ import annotations
 
@@ -14,37 +14,36 @@ if TYPE_CHECKING:
     from wex.automata.dfa import DFA
 
 
-Edges = dict[tuple[int, int], Expression]
+ExpressionEdges = dict[tuple[int, int], Expression]
 
 
 def expression_of(automaton: DFA | NFA) -> Expression | None:
-    """Return a regular expression of the same language, or None if that is empty.
+    """Return a regular expression of the same language, or None if the language is empty.
 
-    The state whose removal makes the smallest expressions goes first, so that the result stays
-    readable.
+    States are removed in the order that adds least to the expressions, to keep the result readable.
     """
     nfa = automaton if isinstance(automaton, NFA) else nfa_from(automaton)
     end = nfa.states
-    edges: Edges = {edge: Symbol(mask) for edge, mask in nfa.edges.items()}
+    edges: ExpressionEdges = {edge: Symbol(mask) for edge, mask in nfa.edges.items()}
     for state in nfa.final:
         edges[state, end] = EPSILON
-    left = set(range(1, nfa.states))
-    while left:
-        state = min(left, key=lambda each: (_cost(edges, each), each))
-        left.remove(state)
+    remaining = set(range(1, nfa.states))
+    while remaining:
+        state = min(remaining, key=lambda state: (_cost(edges, state), state))
+        remaining.remove(state)
         _remove(edges, state)
     return edges.get((0, end))
 
 
-def _around(edges: Edges, state: int) -> tuple[list[int], list[int]]:
+def _neighbours(edges: ExpressionEdges, state: int) -> tuple[list[int], list[int]]:
     sources = [a for a, b in edges if b == state and a != state]
     targets = [b for a, b in edges if a == state and b != state]
     return sources, targets
 
 
-def _cost(edges: Edges, state: int) -> int:
-    """Return how much longer expressions get when a state goes: what it copies, and how often."""
-    sources, targets = _around(edges, state)
+def _cost(edges: ExpressionEdges, state: int) -> int:
+    """Return how many symbols removing a state adds, by copying the expressions on its edges."""
+    sources, targets = _neighbours(edges, state)
     loop = edges.get((state, state))
     into = sum(edges[source, state].size for source in sources)
     out = sum(edges[state, target].size for target in targets)
@@ -56,8 +55,8 @@ def _cost(edges: Edges, state: int) -> int:
     )
 
 
-def _remove(edges: Edges, state: int) -> None:
-    sources, targets = _around(edges, state)
+def _remove(edges: ExpressionEdges, state: int) -> None:
+    sources, targets = _neighbours(edges, state)
     loop = edges.pop((state, state), None)
     middle = repeat(loop, 0, None) if loop else EPSILON
     for source in sources:
@@ -73,35 +72,35 @@ def _remove(edges: Edges, state: int) -> None:
         del edges[state, target]
 
 
-MOST = 60  # states: beyond that the detour is not worth its time
+MOST_SHORTENED = 60  # states: shortening larger automata takes too long
 
 
 def short_expression(automaton: DFA) -> Expression | None:
     """Return a short regular expression of a language, or None if it is empty.
 
     >>> from wex.automata.regex import RegexFactory
-    >>> shop = RegexFactory(2, [1, 2, 3])
-    >>> a, b = shop.symbol(1), shop.symbol(2)
-    >>> loop = shop.repeat(shop.concat([shop.repeat(b, 0, None), a]), 1, None)
-    >>> short_expression(shop.automaton(loop)).size
+    >>> factory = RegexFactory(2, [1, 2, 3])
+    >>> a, b = factory.symbol(1), factory.symbol(2)
+    >>> loop = factory.repeat(factory.concat([factory.repeat(b, 0, None), a]), 1, None)
+    >>> short_expression(factory.automaton(loop)).size
     2
     """
     plain = expression_of(automaton)
-    if plain is None or automaton.states > MOST:
+    if plain is None or automaton.states > MOST_SHORTENED:
         return plain
     letters = automaton.letters
     anything = nondeterministic.symbol(letters, (1 << letters) - 1)
     some = nondeterministic.repeat(anything, 1, None)
-    own = nondeterministic.nfa_from(automaton)
+    nfa = nondeterministic.nfa_from(automaton)
     rest = repeat(Symbol((1 << letters) - 1), 0, None)
-    found: list[Expression] = []
+    candidates: list[Expression] = []
     for before in (True, False):
-        pair = (some, own) if before else (own, some)
+        pair = (some, nfa) if before else (nfa, some)
         longer = nondeterministic.determinise(nondeterministic.concatenate(*pair))
         if not deterministic.is_empty(deterministic.difference(longer, automaton)):
-            continue  # something more may not come there
+            continue  # a word of the language cannot be extended on this side
         least = expression_of(minimise(deterministic.difference(automaton, longer)))
         if least is not None:
-            found.append(concat([rest, least] if before else [least, rest]))
-    # Of equally short ones, the one that says `any*` reads best.
-    return min([*found, plain], key=lambda each: each.size)
+            candidates.append(concat([rest, least] if before else [least, rest]))
+    # Of equally short expressions, one with `any*` is the most readable.
+    return min([*candidates, plain], key=lambda expression: expression.size)

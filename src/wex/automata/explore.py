@@ -16,12 +16,13 @@ ROOT = -1  # the parent of the states where an exploration begins
 
 
 class Exploration(dict[State, int], Generic[State, Label]):
-    """The number of each state, in the order of discovery, and the edge that discovered it.
+    """A dictionary that numbers states in the order of their discovery.
 
-    Iterating yields the states breadth first, those that are added meanwhile too. Looking up a
-    state (`numbers[state]`) numbers it if it is new; so does `reach`, which notes the label of the
-    edge. Both take it for a successor of the state that was yielded last. `check` is called before
-    each state with the number of states so far; it stops an exploration by raising an exception.
+    Iterating yields the states breadth first, including those that the loop adds. `numbers[state]`
+    gives a new state the next number. `reach` does the same for a successor of the current state
+    and notes the label of the edge, from which `path_to` rebuilds a shortest path. `check` is called
+    before each state with the number of states so far; to stop the exploration it raises an
+    exception.
 
     >>> numbers = Exploration([1])
     >>> for n in numbers:
@@ -36,7 +37,9 @@ class Exploration(dict[State, int], Generic[State, Label]):
     ) -> None:
         super().__init__()
         self.states: list[State] = []
-        self.parents: dict[int, tuple[int, Label]] = {}  # where labels were given to `reach`
+        self.parents: dict[
+            int, tuple[int, Label]
+        ] = {}  # (source, label) by number, noted by `reach`
         self._source = ROOT
         self._check = check
         self.add(initial)
@@ -114,16 +117,16 @@ def shortest(
     >>> shortest([(None, 1)], lambda n: [("double", 2 * n), ("add", n + 1)], lambda n: n == 10)
     (10, ['double', 'double', 'add', 'double'])
     """
-    found: Exploration[State, Label] = Exploration(check=check)
+    numbers: Exploration[State, Label] = Exploration(check=check)
     for label, state in first:
         if label is None:
-            found.add([state])
+            numbers.add([state])
         else:
-            found.reach(state, label)
-    reach = found.reach
-    for state in found:
+            numbers.reach(state, label)
+    reach = numbers.reach
+    for state in numbers:
         if is_goal(state):
-            return state, found.path_to(found[state])
+            return state, numbers.path_to(numbers[state])
         for label, after in successors(state):
             reach(after, label)
     return None

@@ -1,6 +1,6 @@
-"""Plain regular expressions over sets of letters: a tree to read and print.
+"""Regular expressions over sets of letters as trees, for printing.
 
-Built with `concat`, `union` and `repeat`, which tidy up as they go.
+They are built with `concat`, `union` and `repeat`, which simplify.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class Expression:
 
     @cached_property
     def size(self) -> int:
-        """Return how many symbols it has."""
+        """Return the number of symbols."""
         return 1
 
     @property
     def nullable(self) -> bool:
-        """Tell whether the empty word is in it."""
+        """Tell whether the empty word is in the language."""
         return False
 
 
@@ -50,7 +50,7 @@ class Symbol(Expression):
 
 @dataclass(frozen=True)
 class Concat(Expression):
-    """One after the other."""
+    """A sequence of expressions."""
 
     parts: tuple[Expression, ...]
 
@@ -65,7 +65,7 @@ class Concat(Expression):
 
 @dataclass(frozen=True)
 class Union(Expression):
-    """One or the other."""
+    """A choice between expressions."""
 
     parts: tuple[Expression, ...]
 
@@ -80,7 +80,7 @@ class Union(Expression):
 
 @dataclass(frozen=True)
 class Repeat(Expression):
-    """At least `low` times, at most `high` times."""
+    """At least `low` and at most `high` repetitions of an expression."""
 
     body: Expression
     low: int
@@ -99,22 +99,22 @@ EPSILON = Epsilon()
 
 
 def concat(parts: Iterable[Expression]) -> Expression:
-    """Return one after the other: `r r*` becomes `r+`, `r r` becomes `r{2}`."""
+    """Return a sequence; `r r*` becomes `r+`, `r r` becomes `r{2}`."""
     flat: list[Expression] = []
     for part in parts:
-        for each in part.parts if isinstance(part, Concat) else (part,):
-            if isinstance(each, Epsilon):
+        for item in part.parts if isinstance(part, Concat) else (part,):
+            if isinstance(item, Epsilon):
                 continue
-            if isinstance(each, Repeat) and isinstance(each.body, Concat):
-                count = len(each.body.parts)
-                if tuple(flat[-count:]) == each.body.parts:  # a b (a b)* is (a b)+
+            if isinstance(item, Repeat) and isinstance(item.body, Concat):
+                count = len(item.body.parts)
+                if tuple(flat[-count:]) == item.body.parts:  # a b (a b)* is (a b)+
                     del flat[-count:]
-                    high = None if each.high is None else each.high + 1
-                    flat.append(Repeat(each.body, each.low + 1, high))
+                    high = None if item.high is None else item.high + 1
+                    flat.append(Repeat(item.body, item.low + 1, high))
                     continue
-            joined = _join(flat[-1], each) if flat else None
+            joined = _join(flat[-1], item) if flat else None
             if joined is None:
-                flat.append(each)
+                flat.append(item)
             else:
                 flat[-1] = joined
     if not flat:
@@ -123,7 +123,7 @@ def concat(parts: Iterable[Expression]) -> Expression:
 
 
 def _join(left: Expression, right: Expression) -> Expression | None:
-    """Return two neighbours as one repetition, if they repeat the same."""
+    """Return two neighbours as one repetition, if they repeat the same expression."""
     one = left if isinstance(left, Repeat) else Repeat(left, 1, 1)
     two = right if isinstance(right, Repeat) else Repeat(right, 1, 1)
     if one.body != two.body:
@@ -133,19 +133,19 @@ def _join(left: Expression, right: Expression) -> Expression | None:
 
 
 def union(parts: Iterable[Expression]) -> Expression | None:
-    """Return one or the other; None for no choice at all."""
+    """Return a choice; None if there is nothing to choose from."""
     flat: list[Expression] = []
     letters = 0
     empty = False
     for part in parts:
-        for each in part.parts if isinstance(part, Union) else (part,):
-            match each:
+        for item in part.parts if isinstance(part, Union) else (part,):
+            match item:
                 case Symbol(mask):
                     letters |= mask
                 case Epsilon():
                     empty = True
-                case _ if each not in flat:
-                    flat.append(each)
+                case _ if item not in flat:
+                    flat.append(item)
     if letters:
         flat.insert(0, Symbol(letters))
     if not flat:
@@ -155,7 +155,7 @@ def union(parts: Iterable[Expression]) -> Expression | None:
 
 
 def factored(parts: list[Expression]) -> Expression:
-    """Return a choice with what its members begin or end with taken out: `a b | a c` is `a (b | c)`."""
+    """Return a choice with common beginnings and ends factored out: `a b | a c` is `a (b | c)`."""
     if len(parts) == 1:
         return parts[0]
     sequences = [part.parts if isinstance(part, Concat) else (part,) for part in parts]
@@ -171,10 +171,10 @@ def factored(parts: list[Expression]) -> Expression:
 
 
 def _shared(sequences: list[tuple[Expression, ...]]) -> int:
-    """Return how many members all sequences begin with in common."""
+    """Return the length of the common beginning of all sequences."""
     count = 0
     for members in zip(*sequences, strict=False):
-        if any(each != members[0] for each in members):
+        if any(member != members[0] for member in members):
             break
         count += 1
     return count
@@ -204,5 +204,5 @@ def repeat(body: Expression, low: int, high: int | None) -> Expression:
 
 
 def _starred(part: Repeat) -> bool:
-    """Tell whether a repetition inside a star says no more than its body does."""
+    """Tell whether a repetition inside a star can be replaced by its body."""
     return part.low <= 1 and part.high in (1, None)

@@ -1,4 +1,4 @@
-"""The smallest automaton of a language, by Hopcroft's refinement of partitions."""
+"""Minimal automata, by Hopcroft's refinement of partitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def minimise(dfa: DFA) -> DFA:
-    """Return the smallest automaton of the same language, its states in the order of exploration."""
+    """Return the minimal automaton of the same language, its states in the order of exploration."""
     states, _ = explore([0], dfa.table.tolist().__getitem__)
     reached = np.array(states, dtype=np.int64)
     table = _renumbered(dfa.table, reached)
@@ -39,7 +39,7 @@ def _quotient(
 def merge_states(
     table: NDArray[np.int32], blocks: Sequence[int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the table of the blocks, and one state of each; block 0 is that of state 0."""
+    """Return the table of the blocks, and one state of each block; state 0 is in block 0."""
     order = np.array(blocks, dtype=np.int64)
     _, members = np.unique(order, return_index=True)
     return order[table[members]].astype(np.int32), members
@@ -53,11 +53,11 @@ def merge_columns(
         return classes, table
     first: dict[bytes, int] = {}
     grouping = [
-        first.setdefault(column.tobytes(), at)
-        for at, column in enumerate(np.ascontiguousarray(table.T))
+        first.setdefault(column.tobytes(), number)
+        for number, column in enumerate(np.ascontiguousarray(table.T))
     ]
-    merged, own = common_classes([grouping[each] for each in classes.tolist()])
-    columns = [group for (group,) in own]
+    merged, groups = common_classes([grouping[cls] for cls in classes.tolist()])
+    columns = [group for (group,) in groups]
     return np.array(merged, dtype=np.int32), np.ascontiguousarray(table[:, columns])
 
 
@@ -70,10 +70,10 @@ def _renumbered(table: NDArray[np.int32], kept: NDArray[np.int64]) -> NDArray[np
 def refine(table: NDArray[np.int32], labels: Sequence[object]) -> list[int]:
     """Return the coarsest partition of states that respects labels and transitions.
 
-    Blocks are numbered in the order of their first states. States that no cycle leads to, as those
-    of a long count, are done one by one, each after its successors; the others by splitting blocks.
-    Splitting a block costs no more than its smaller part, so a chain of n states takes about
-    n log n steps and not n squared.
+    Blocks are numbered in the order of their first states. States that no cycle leads to, such as
+    those of a long count, are classified one by one, each after its successors; the others by
+    splitting blocks. Splitting costs no more than the smaller part of a block, so a chain of n
+    states takes about n log n steps instead of n squared.
     """
     rows = table.tolist()
     front = _front(rows)
@@ -84,7 +84,8 @@ def refine(table: NDArray[np.int32], labels: Sequence[object]) -> list[int]:
         ahead = set(front)
         rest = [state for state in range(len(rows)) if state not in ahead]
         inner = _renumbered(table, np.array(rest, dtype=np.int64))
-        for state, block in zip(rest, _split(inner, [labels[at] for at in rest]), strict=True):
+        inner_blocks = _split(inner, [labels[state] for state in rest])
+        for state, block in zip(rest, inner_blocks, strict=True):
             blocks[state] = block
         known = {_signature(labels, rows, blocks, state): blocks[state] for state in rest}
         for state in reversed(front):
@@ -103,9 +104,9 @@ def _signature(
 def _front(rows: list[list[int]]) -> list[int]:
     """Return the states that no cycle leads to, each before its successors."""
     entered = [0] * len(rows)
-    following = [set(row) for row in rows]
-    for each in following:
-        for after in each:
+    following = [set(targets) for targets in rows]
+    for row in following:
+        for after in row:
             entered[after] += 1
     front = [state for state, count in enumerate(entered) if not count]
     for state in front:  # grows while it is read
@@ -150,7 +151,7 @@ def _predecessors(table: NDArray[np.int32]) -> list[list[list[int]]]:
 
 
 class _Partition:
-    """States in blocks: each block a stretch of one array, so that splitting moves few of them."""
+    """A partition of states into blocks; each block is a slice of one array, so splitting is cheap."""
 
     def __init__(self, labels: Sequence[object]) -> None:
         numbers: dict[object, int] = {}
@@ -164,11 +165,11 @@ class _Partition:
             counts[block] += 1
         self.begin: list[int] = []
         self.end: list[int] = []
-        at = 0
+        end = 0
         for count in counts:
-            self.begin.append(at)
-            at += count
-            self.end.append(at)
+            self.begin.append(end)
+            end += count
+            self.end.append(end)
 
     def members(self, block: int) -> list[int]:
         return self.order[self.begin[block] : self.end[block]]
@@ -177,7 +178,7 @@ class _Partition:
         return self.end[block] - self.begin[block]
 
     def split(self, touched: list[int]) -> list[tuple[int, int]]:
-        """Part the touched states of every block from the others; return (old, new) blocks."""
+        """Separate the touched states of every block from the others; return (old, new) blocks."""
         marked: dict[int, int] = {}
         for state in touched:
             block = self.block_of[state]

@@ -1,8 +1,8 @@
 """Nondeterministic automata, the paper's constructions on them, and determinisation.
 
-An edge leads from a state to a state and carries a set of letters. State 0 is the initial one
+An edge leads from a state to a state and carries a set of letters. State 0 is the initial state,
 and no edge leads into it, so that union, concatenation and star can share it: the paper's
-constructions go wrong where a loop re-enters the initial state.
+constructions are wrong where a loop re-enters the initial state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Edges = dict[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class NFA:
-    """States 0 … states-1, the final ones among them, and a set of letters for each edge."""
+    """States 0 … states-1, the final states, and the set of letters of each edge."""
 
     letters: int
     states: int
@@ -32,7 +32,7 @@ class NFA:
     edges: Mapping[tuple[int, int], int]
 
     def __post_init__(self) -> None:
-        assert all(0 <= each < self.states for edge in self.edges for each in edge)
+        assert all(0 <= state < self.states for edge in self.edges for state in edge)
         assert all(target for _, target in self.edges), "an edge into the initial state"
         assert all(0 < mask < 1 << self.letters for mask in self.edges.values())
 
@@ -44,7 +44,7 @@ class NFA:
         return out
 
     def after(self, states: Iterable[int], letter: int) -> frozenset[int]:
-        """Return the states that can be reached from some by one letter."""
+        """Return the states that one letter leads to from some states."""
         return frozenset(
             target
             for state in states
@@ -63,7 +63,7 @@ class NFA:
 def nfa_of(
     letters: int, states: int, final: Iterable[int], edges: Mapping[tuple[int, int], int]
 ) -> NFA:
-    """Return an automaton whose initial state 0 may have edges into it: a copy is put in front."""
+    """Return an automaton; if edges lead into state 0, a copy of it becomes the initial state."""
     kept: Edges = {edge: mask for edge, mask in edges.items() if mask}
     ends = frozenset(final)
     if any(target == 0 for _, target in kept):
@@ -130,8 +130,8 @@ def repeat(body: NFA, low: int, high: int | None) -> NFA:
 def determinise(nfa: NFA) -> DFA:
     """Return the deterministic automaton of the same language, by the subset construction.
 
-    Several edges between the same sets of states are one, with their letters together: the paper
-    lets the last one win.
+    Parallel edges between two sets of states are merged into one with all their letters; in the
+    paper the last edge replaces the others.
     """
     masks = sorted(set(nfa.edges.values()))
     keys = [tuple(mask >> letter & 1 for mask in masks) for letter in range(nfa.letters)]
@@ -149,12 +149,12 @@ def determinise(nfa: NFA) -> DFA:
 
 
 def nfa_from(dfa: DFA) -> NFA:
-    """Return a deterministic automaton as a nondeterministic one, without the states that are dead."""
+    """Return a deterministic automaton as a nondeterministic one, without dead states."""
     class_masks: dict[int, int] = defaultdict(int)
     for letter, cls in enumerate(dfa.classes.tolist()):
         class_masks[cls] |= 1 << letter
     kept = [0, *(state for state in range(1, dfa.states) if dfa.live[state])]
-    number = {state: at for at, state in enumerate(kept)}
+    number = {state: index for index, state in enumerate(kept)}
     edges: Edges = defaultdict(int)
     for state in kept:
         for cls, after in enumerate(dfa.table[state].tolist()):

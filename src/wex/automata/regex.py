@@ -1,9 +1,9 @@
 """Regular expressions over letters, and their automata by derivatives.
 
-Expressions are kept in a normal form in which equal ones are one object: unions and
-intersections are sets, concatenations flat, and whatever has a shorter form has it. Therefore
-derivatives are finite in number, and exploring them gives an automaton directly, also for `&`
-and `~`.
+Expressions are kept in a normal form in which equal expressions are one object: unions and
+intersections are sets, concatenations are flat, and simplifications are applied. Therefore an
+expression has finitely many derivatives, and exploring them gives an automaton directly, also for
+`&` and `~`.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ class Regex:
 
     def __init__(self, key: tuple[object, ...], nullable: bool, serial: int) -> None:
         self.key = key
-        self.nullable = nullable  # is the empty word in it?
+        self.nullable = nullable  # the empty word is in the language
         self.serial = serial
 
 
 class RegexFactory:
-    """Makes expressions and their derivatives, each one once.
+    """Creates expressions and their derivatives, each of them once.
 
-    Letters come in classes that no expression made here tells apart: `symbol` takes sets of
-    letters, kept as sets of classes.
+    Letters that are in the same of the given sets form a class; `symbol` takes one of these sets,
+    and expressions contain sets of classes.
     """
 
     def __init__(self, letters: int, sets: Iterable[int]) -> None:
         distinct = list(dict.fromkeys(sets))
-        keys = [tuple(each >> letter & 1 for each in distinct) for letter in range(letters)]
+        keys = [tuple(mask >> letter & 1 for mask in distinct) for letter in range(letters)]
         numbers: dict[tuple[int, ...], int] = {}
         self.classes = [numbers.setdefault(key, len(numbers)) for key in keys]
         self.width = len(numbers)
         self._members = {
-            each: sum(1 << cls for key, cls in numbers.items() if key[at])
-            for at, each in enumerate(distinct)
+            mask: sum(1 << cls for key, cls in numbers.items() if key[index])
+            for index, mask in enumerate(distinct)
         }
         self._made: dict[tuple[object, ...], Regex] = {}
         self._derived: dict[tuple[int, int], Regex] = {}
@@ -57,10 +57,10 @@ class RegexFactory:
         self.everything = self.repeat(self._symbol((1 << self.width) - 1), 0, None)
 
     def _make(self, key: tuple[object, ...], *, nullable: bool) -> Regex:
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = Regex(key, nullable, len(self._made))
-        return found
+        regex = self._made.get(key)
+        if regex is None:
+            regex = self._made[key] = Regex(key, nullable, len(self._made))
+        return regex
 
     def _symbol(self, members: int) -> Regex:
         return self._make(("symbol", members), nullable=False)
@@ -84,57 +84,57 @@ class RegexFactory:
         return self._make(("concat", tuple(flat)), nullable=all(part.nullable for part in flat))
 
     def union(self, parts: Iterable[Regex]) -> Regex:
-        """Return one or the other."""
+        """Return the union of some languages."""
         return self._bag("union", parts, self.nothing, self.everything)
 
     def intersection(self, parts: Iterable[Regex]) -> Regex:
-        """Return both at once."""
+        """Return the intersection of some languages."""
         return self._bag("intersection", parts, self.everything, self.nothing)
 
     def _bag(self, kind: str, parts: Iterable[Regex], neutral: Regex, whole: Regex) -> Regex:
-        found: set[Regex] = set()
+        members: set[Regex] = set()
         for part in parts:
-            found.update(_parts(part) if part.key[0] == kind else [part])
-        found.discard(neutral)
-        self._work += len(found)
+            members.update(_parts(part) if part.key[0] == kind else [part])
+        members.discard(neutral)
+        self._work += len(members)
         if self._work > self._most_work:
             limits.require("work", self._work, "the steps of building an automaton")
-        if len(found) == 1:
-            return found.pop()
-        if whole in found:
+        if len(members) == 1:
+            return members.pop()
+        if whole in members:
             return whole
-        self._join_symbols(kind, found)
-        if kind == "union" and len(found) > 1:
-            self._join_counts(found)
+        self._join_symbols(kind, members)
+        if kind == "union" and len(members) > 1:
+            self._join_counts(members)
         if (
             kind == "union"
-            and self.empty in found
-            and any(part.nullable for part in found if part is not self.empty)
+            and self.empty in members
+            and any(part.nullable for part in members if part is not self.empty)
         ):
-            found.discard(self.empty)
-        if len(found) <= 1:
-            return next(iter(found), neutral)
-        ordered = tuple(sorted(found, key=lambda part: part.serial))
+            members.discard(self.empty)
+        if len(members) <= 1:
+            return next(iter(members), neutral)
+        ordered = tuple(sorted(members, key=lambda part: part.serial))
         test = any if kind == "union" else all
         return self._make((kind, ordered), nullable=test(part.nullable for part in ordered))
 
-    def _join_symbols(self, kind: str, found: set[Regex]) -> None:
-        symbols = [part for part in found if part.key[0] == "symbol"]
+    def _join_symbols(self, kind: str, members: set[Regex]) -> None:
+        symbols = [part for part in members if part.key[0] == "symbol"]
         if len(symbols) > 1:
-            found.difference_update(symbols)
-            members = [part.key[1] for part in symbols]
-            joined = members[0]
-            for each in members[1:]:
+            members.difference_update(symbols)
+            masks = [part.key[1] for part in symbols]
+            joined = masks[0]
+            for mask in masks[1:]:
                 assert isinstance(joined, int)
-                assert isinstance(each, int)
-                joined = joined | each if kind == "union" else joined & each
+                assert isinstance(mask, int)
+                joined = joined | mask if kind == "union" else joined & mask
             assert isinstance(joined, int)
-            found.add(self._symbol(joined))
+            members.add(self._symbol(joined))
 
-    def _join_counts(self, found: set[Regex]) -> None:
-        """Join `r{2} s | r{3,5} s` into `r{2,5} s`: counts that touch are one stretch of them."""
+    def _join_counts(self, members: set[Regex]) -> None:
+        """Join `r{2} s | r{3,5} s` into `r{2,5} s`: adjacent ranges of counts become one."""
         stretches: dict[tuple[Regex, Regex], list[tuple[int, float, Regex]]] = {}
-        for part in found:
+        for part in members:
             head, *tail = _parts(part) if part.key[0] == "concat" and part.key[1] else (part,)
             if head.key[0] == "repeat":
                 low, high = head.key[2:]
@@ -144,28 +144,30 @@ class RegexFactory:
                 key = (_parts(head)[0], self.concat(tail))
                 stretches.setdefault(key, []).append((low, most, part))
         for (body, rest), counts in stretches.items():
-            if rest in found and rest is not self.empty and not body.nullable:
+            if rest in members and rest is not self.empty and not body.nullable:
                 counts.append((0, 0, rest))
             if len(counts) > 1:
-                self._join_stretches(found, body, rest, sorted(counts, key=lambda each: each[:2]))
+                self._join_stretches(
+                    members, body, rest, sorted(counts, key=lambda count: count[:2])
+                )
 
     def _join_stretches(
-        self, found: set[Regex], body: Regex, rest: Regex, counts: list[tuple[int, float, Regex]]
+        self, members: set[Regex], body: Regex, rest: Regex, counts: list[tuple[int, float, Regex]]
     ) -> None:
-        low, most, *members = counts[0][0], counts[0][1], counts[0][2]
+        low, most, *joined = counts[0][0], counts[0][1], counts[0][2]
         for next_low, next_most, part in [*counts[1:], (2**62, 2**62, self.nothing)]:
             if next_low <= most + 1 and part is not self.nothing:
                 most = max(most, next_most)
-                members.append(part)
+                joined.append(part)
                 continue
-            if len(members) > 1:
-                found.difference_update(members)
+            if len(joined) > 1:
+                members.difference_update(joined)
                 high = None if most == float("inf") else int(most)
-                found.add(self.concat([self.repeat(body, low, high), rest]))
-            low, most, members = next_low, next_most, [part]
+                members.add(self.concat([self.repeat(body, low, high), rest]))
+            low, most, joined = next_low, next_most, [part]
 
     def complement(self, body: Regex) -> Regex:
-        """Return every word that is not in it."""
+        """Return the language of all other words."""
         if body.key[0] == "complement":
             return _parts(body)[0]
         if body is self.nothing:
@@ -175,7 +177,7 @@ class RegexFactory:
         return self._make(("complement", (body,)), nullable=not body.nullable)
 
     def repeat(self, body: Regex, low: int, high: int | None) -> Regex:
-        """Return it at least `low` times and at most `high` times."""
+        """Return the language of at least `low` and at most `high` words of a language."""
         if high == 0 or body is self.empty:
             return self.empty
         if body is self.nothing:
@@ -183,7 +185,7 @@ class RegexFactory:
         if low == high == 1:
             return body
         if body.nullable:
-            low = 0  # the empty word fills up
+            low = 0  # the empty word can be repeated
         if (low, high) == (0, 1):
             return self.union([self.empty, body])
         inner = body.key[2:] if body.key[0] == "repeat" else ()
@@ -193,12 +195,12 @@ class RegexFactory:
         return self._make(("repeat", (body,), low, high), nullable=nullable)
 
     def derivative(self, regex: Regex, cls: int) -> Regex:
-        """Return what may follow a letter of a class."""
+        """Return the language of the words that may follow a letter of a class."""
         key = (regex.serial, cls)
-        found = self._derived.get(key)
-        if found is None:
-            found = self._derived[key] = self._derive(regex, cls)
-        return found
+        derived = self._derived.get(key)
+        if derived is None:
+            derived = self._derived[key] = self._derive(regex, cls)
+        return derived
 
     def _derive(self, regex: Regex, cls: int) -> Regex:
         match regex.key:
@@ -223,18 +225,18 @@ class RegexFactory:
         raise TypeError(regex.key)
 
     def _derive_concat(self, parts: tuple[Regex, ...], cls: int) -> Regex:
-        """Derive the first part, and every later one that only nullable parts stand before."""
+        """Derive the first part, and every later part if all parts before it are nullable."""
         choices = []
-        for at, part in enumerate(parts):
+        for index, part in enumerate(parts, 1):
             after = self.derivative(part, cls)
             if after is not self.nothing:
-                choices.append(self.concat([after, *parts[at + 1 :]]))
+                choices.append(self.concat([after, *parts[index:]]))
             if not part.nullable:
                 break
         return choices[0] if len(choices) == 1 else self.union(choices)
 
     def automaton(self, regex: Regex) -> DFA:
-        """Return the smallest automaton of an expression."""
+        """Return the minimal automaton of an expression."""
 
         def successors(state: Regex) -> list[Regex]:
             return [self.derivative(state, cls) for cls in range(self.width)]

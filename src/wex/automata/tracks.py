@@ -1,8 +1,9 @@
-"""Automata over letters with marks: what formulas compile to.
+"""Automata over letters with marks, the target of formulas.
 
-A word carries tracks beside its letters, one for each free variable: a position has one mark on
-its track, a set any number. A symbol is a letter and a bit for each track. Automata of formulas
-accept only words with one mark on every track of a position, so quantifying is projecting.
+Beside its letters a word carries a track for each free variable: the track of a position has one
+mark, the track of a set any number. A symbol is a letter and a bit for each track. Automata of
+formulas accept only words with one mark on the track of every position, so that a quantifier is a
+projection.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ class Marked:
     dfa: DFA
 
     def over(self, tracks: Sequence[Variable]) -> Marked:
-        """Return the automaton over more tracks, or the same in another order, which it ignores."""
+        """Return the automaton over more tracks, which it ignores, or over its tracks in another order."""
         wanted = tuple(tracks)
         if wanted == self.tracks:
             return self
         limits.require("symbols", self.letters << len(wanted), "the letters and marks of a formula")
         symbols = np.arange(self.letters << len(wanted), dtype=np.int64)
         letters, bits = symbols % self.letters, symbols // self.letters
-        own = np.zeros_like(bits)
+        own_bits = np.zeros_like(bits)
         for place, track in enumerate(self.tracks):
-            own |= (bits >> wanted.index(track) & 1) << place
-        classes = self.dfa.classes[letters + self.letters * own]
+            own_bits |= (bits >> wanted.index(track) & 1) << place
+        classes = self.dfa.classes[letters + self.letters * own_bits]
         return Marked(self.letters, wanted, DFA(classes, self.dfa.table, self.dfa.final))
 
 
@@ -64,10 +65,10 @@ def marked(
     step: Callable[[Hashable, bool, int], Hashable],
     is_final: Callable[[Hashable], bool],
 ) -> Marked:
-    """Return the automaton of an atom: `step` sees whether the letter is in a set, and the bits."""
+    """Return the automaton of an atom; `step` gets whether the letter is in `true_of`, and the bits."""
     count = 1 << len(tracks)
     limits.require("symbols", letters * count, "the letters and marks of a formula")
-    truth = np.array([true_of is not None and true_of >> at & 1 for at in range(letters)])
+    truth = np.array([true_of is not None and true_of >> n & 1 for n in range(letters)])
     classes = (truth[None, :] + 2 * np.arange(count)[:, None]).reshape(-1).astype(np.int32)
     states, table = explore(
         [initial],
@@ -79,7 +80,7 @@ def marked(
 
 
 def joined(one: Marked, two: Marked, accept: Callable[[bool, bool], bool]) -> Marked:
-    """Return the product of two automata over all their tracks; `accept` sees both answers."""
+    """Return the product of two automata over all their tracks; `accept` combines their answers."""
     tracks = tuple(dict.fromkeys((*one.tracks, *two.tracks)))
     first, second = one.over(tracks), two.over(tracks)
     with _within_work(
@@ -91,7 +92,7 @@ def joined(one: Marked, two: Marked, accept: Callable[[bool, bool], bool]) -> Ma
 
 @contextmanager
 def _within_work(classes: int) -> Iterator[None]:
-    """Allow as many states as can be explored in reasonable time with so many classes."""
+    """Limit the states so that states times classes stays within the limit on work."""
     work = limits.current().work
     most = min(limits.current().states, work // max(1, classes))
     try:
@@ -106,7 +107,7 @@ def _within_work(classes: int) -> Iterator[None]:
 
 
 def singly(letters: int, track: Variable) -> Marked:
-    """Return the automaton of words with one mark on a track."""
+    """Return the automaton of the words with one mark on a track."""
     return marked(
         letters,
         (track,),
@@ -118,7 +119,7 @@ def singly(letters: int, track: Variable) -> Marked:
 
 
 def only_positions(automaton: Marked) -> Marked:
-    """Return what of an automaton has one mark on each track of a position."""
+    """Return the automaton of its words that have one mark on the track of every position."""
     for track in automaton.tracks:
         if not track.is_set:
             automaton = joined(automaton, singly(automaton.letters, track), lambda a, b: a and b)
@@ -126,54 +127,55 @@ def only_positions(automaton: Marked) -> Marked:
 
 
 def negated(automaton: Marked) -> Marked:
-    """Return the automaton of the negation: of words with one mark for each position, still."""
+    """Return the automaton of the negation, again with one mark for every position."""
     dfa = DFA(automaton.dfa.classes, automaton.dfa.table, ~automaton.dfa.final)
     return only_positions(Marked(automaton.letters, automaton.tracks, dfa))
 
 
 def projected(automaton: Marked, track: Variable) -> Marked:
-    """Return the automaton of words for which some marks on a track would do."""
+    """Return the automaton of the words that are accepted with some marks on a track, without it."""
     if track not in automaton.tracks:
         return automaton
     place = automaton.tracks.index(track)
-    rest = tuple(each for each in automaton.tracks if each != track)
+    rest = tuple(other for other in automaton.tracks if other != track)
     letters = automaton.letters
     symbols = np.arange(letters << len(rest), dtype=np.int64)
     bits = symbols // letters
     low = bits & ((1 << place) - 1)
     without = symbols % letters + letters * (low | (bits >> place) << (place + 1))
     classes = automaton.dfa.classes
-    merged, own = common_classes(
+    merged, pairs = common_classes(
         classes[without].tolist(), classes[without + (letters << place)].tolist()
     )
-    return Marked(letters, rest, minimise(_subsets(automaton.dfa, merged, own)))
+    return Marked(letters, rest, minimise(_subsets(automaton.dfa, merged, pairs)))
 
 
-def _subsets(dfa: DFA, classes: Sequence[int], own: Sequence[tuple[int, ...]]) -> DFA:
-    """Return the deterministic automaton that follows every choice of a class in each pair."""
+def _subsets(dfa: DFA, classes: Sequence[int], pairs: Sequence[tuple[int, ...]]) -> DFA:
+    """Return the subset automaton in which a class stands for either class of its pair."""
     live = dfa.live
     after: NDArray[np.object_] = np.array(
         [[1 << state if live[state] else 0 for state in row] for row in dfa.table.tolist()],
         dtype=object,
     ).reshape(dfa.table.shape)
     moves = [
-        [int(after[state, a]) | int(after[state, b]) for a, b in own] for state in range(dfa.states)
+        [int(after[state, a]) | int(after[state, b]) for a, b in pairs]
+        for state in range(dfa.states)
     ]
     final = sum(1 << state for state in range(dfa.states) if dfa.final[state])
 
     def successors(states: int) -> list[int]:
-        found = [0] * len(own)
+        targets = [0] * len(pairs)
         while states:
             state = states & -states
             states ^= state
-            for at, mask in enumerate(moves[state.bit_length() - 1]):
-                found[at] |= mask
-        return found
+            for cls, mask in enumerate(moves[state.bit_length() - 1]):
+                targets[cls] |= mask
+        return targets
 
-    with _within_work(len(own)):
+    with _within_work(len(pairs)):
         subsets, table = explore([1], successors)
     return DFA(
         np.array(classes, dtype=np.int32),
-        np.array(table, dtype=np.int32).reshape(len(subsets), len(own)),
+        np.array(table, dtype=np.int32).reshape(len(subsets), len(pairs)),
         np.array([bool(states & final) for states in subsets], dtype=np.bool_),
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import cyclic, longest
+from wex.analysis.graphs import cyclic, greatest_weights
 from wex.analysis.lifetimes import DEAD
 from wex.automata.explore import Exploration, shortest
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from wex.analysis.regions.graph import Budget
 
 Vector = tuple[tuple[int, int], ...]  # (window state, number of starts in it), sorted
-Node = tuple[int, Vector]  # a context and a vector
-Triple = tuple[Node, int, int]  # a node, the state of a new start, the state of an old one
+VectorNode = tuple[int, Vector]  # a context and a vector
+Triple = tuple[VectorNode, int, int]  # a node, the state of a new start, the state of an old one
 Weigh = Callable[[list[int]], int]  # sums the numbers of starts that end together
 
 
 class Vectors:
     """The contexts and vectors that streams reach, in the order of discovery."""
 
-    def __init__(self, numbers: Exploration[Node, Edge], maximal: list[Node]) -> None:
+    def __init__(self, numbers: Exploration[VectorNode, Edge], maximal: list[VectorNode]) -> None:
         self._numbers = numbers
         self.maximal = maximal  # the nodes that no other node covers
 
@@ -40,7 +40,7 @@ class Vectors:
         """Return the greatest number of starts."""
         return max(map(total, self._numbers.states))
 
-    def path_to(self, node: Node) -> list[Edge]:
+    def path_to(self, node: VectorNode) -> list[Edge]:
         """Return a shortest path to a node."""
         return self._numbers.path_to(self._numbers[node])
 
@@ -49,12 +49,14 @@ class Vectors:
         return self.path_to(next(node for node in self._numbers.states if total(node) >= count))
 
 
-def total(node: Node) -> int:
+def total(node: VectorNode) -> int:
     """Return the number of starts in a node."""
     return sum(count for _, count in node[1])
 
 
-def step(starts: Starts, places: Set[Place], node: Node, edge: Edge, *, spawn: bool) -> Vector:
+def vector_after(
+    starts: Starts, places: Set[Place], node: VectorNode, edge: Edge, *, spawn: bool
+) -> Vector:
     """Return the vector after an event; with `spawn` including the start that begins there."""
     counts: dict[int, int] = {}
     for state, count in node[1]:
@@ -79,14 +81,14 @@ def vectors_of(
 
     With `clipped` one start in a state stands for any number of them.
     """
-    numbers: Exploration[Node, Edge] = Exploration([(0, ())], budget.check_vectors)
+    numbers: Exploration[VectorNode, Edge] = Exploration([(0, ())], budget.check_vectors)
     maximal: dict[int, list[Vector]] = {0: [()]}  # by context
     for node in numbers:
         if not clears and node[1] not in maximal[node[0]]:
             continue  # a vector that was found later covers it
         for edge in starts.contexts.edges[node[0]]:
             left = cleared(starts, node, edge) if clears else node
-            vector = step(starts, places, left, edge, spawn=True)
+            vector = vector_after(starts, places, left, edge, spawn=True)
             if clipped:
                 vector = _support(vector)
             if not clears:
@@ -106,7 +108,7 @@ def _covers(more: Vector, less: Vector) -> bool:
     return all(counts.get(state, 0) >= count for state, count in less)
 
 
-def cleared(starts: Starts, node: Node, edge: Edge) -> Node:
+def cleared(starts: Starts, node: VectorNode, edge: Edge) -> VectorNode:
     """Return a node without its starts if a window that has ended clears them before an event."""
     return (node[0], ()) if starts.clears((state for state, _ in node[1]), edge) else node
 
@@ -136,13 +138,13 @@ def growing_cycle(starts: Starts, places: Set[Place], budget: Budget) -> Growing
     No window ends on such a cycle. The occupied states decide when windows end, so the cycle has to
     come back to the same occupied states; it adds starts if two of them enter one state on it.
     """
-    numbers: Exploration[Node, Edge] = Exploration([(0, ())], budget.check_vectors)
-    graph: dict[Node, list[Node]] = {}  # without the edges on which starts are cleared
+    numbers: Exploration[VectorNode, Edge] = Exploration([(0, ())], budget.check_vectors)
+    graph: dict[VectorNode, list[VectorNode]] = {}  # without the edges on which starts are cleared
     for node in numbers:
         graph[node] = []
         for edge in starts.contexts.edges[node[0]]:
             left = cleared(starts, node, edge)
-            after = (edge.to, _support(step(starts, places, left, edge, spawn=True)))
+            after = (edge.to, _support(vector_after(starts, places, left, edge, spawn=True)))
             numbers.reach(after, edge)
             if left == node:
                 graph[node].append(after)
@@ -159,7 +161,11 @@ def _support(vector: Vector) -> Vector:
 
 
 def _cycle_at(
-    starts: Starts, places: Set[Place], node: Node, component_of: dict[Node, int], budget: Budget
+    starts: Starts,
+    places: Set[Place],
+    node: VectorNode,
+    component_of: dict[VectorNode, int],
+    budget: Budget,
 ) -> list[Edge] | None:
     """Return a cycle through a node that adds starts, if there is one.
 
@@ -167,10 +173,10 @@ def _cycle_at(
     in the graph of occupied states.
     """
 
-    def edges_of(source: Node) -> Iterator[tuple[Edge, Node]]:
+    def edges_of(source: VectorNode) -> Iterator[tuple[Edge, VectorNode]]:
         for edge in starts.contexts.edges[source[0]]:
             if cleared(starts, source, edge) == source:
-                after = (edge.to, _support(step(starts, places, source, edge, spawn=True)))
+                after = (edge.to, _support(vector_after(starts, places, source, edge, spawn=True)))
                 if component_of.get(after) == component_of[node]:
                     yield edge, after
 
@@ -207,14 +213,14 @@ def most_shared(
     From each maximal vector on no more starts begin, and every event counts the starts that end
     there; `weigh` sums their numbers. None if there is no greatest number.
     """
-    graph: dict[Node, list[tuple[int, Node]]] = {}
-    edges: dict[tuple[Node, Node], Edge] = {}
-    numbers: Exploration[Node, None] = Exploration(vectors.maximal, budget.check_vectors)
+    graph: dict[VectorNode, list[tuple[int, VectorNode]]] = {}
+    edges: dict[tuple[VectorNode, VectorNode], Edge] = {}
+    numbers: Exploration[VectorNode, None] = Exploration(vectors.maximal, budget.check_vectors)
     for node in numbers:
-        row: dict[Node, int] = {}
+        row: dict[VectorNode, int] = {}
         for edge in starts.contexts.edges[node[0]]:
             ending = [count for state, count in node[1] if starts.ends(state, edge)]
-            after = (edge.to, step(starts, starts.alive, node, edge, spawn=False))
+            after = (edge.to, vector_after(starts, starts.alive, node, edge, spawn=False))
             weight = weigh(ending) + _ending_at(starts, after, weigh)
             if weight >= row.get(after, 0):
                 row[after] = weight
@@ -222,38 +228,40 @@ def most_shared(
         graph[node] = [(weight, after) for after, weight in row.items()]
         numbers.add(row)
     at_end = {node: _ending_with_data(starts, node, weigh) for node in graph}
-    value = longest(graph, at_end)
+    value = greatest_weights(graph, at_end)
     if value is None:
         return None
     totals = [value[node] + _ending_at(starts, node, weigh) for node in vectors.maximal]
     best = max(totals)
     first = vectors.maximal[totals.index(best)]
 
-    def heaviest_steps(target: tuple[Node, int]) -> Iterator[tuple[Edge, tuple[Node, int]]]:
+    def heaviest_steps(
+        target: tuple[VectorNode, int],
+    ) -> Iterator[tuple[Edge, tuple[VectorNode, int]]]:
         """Yield the steps after which the missing weight can still be reached."""
         node, missing = target
         for weight, after in graph[node]:
             if weight + value[after] >= missing:
                 yield edges[node, after], (after, missing - weight)
 
-    heaviest = shortest(
+    path = shortest(
         [(None, (first, value[first]))],
         heaviest_steps,
         lambda target: at_end[target[0]] >= target[1],
     )
-    assert heaviest is not None
-    return best, [*vectors.path_to(first), *heaviest[1]]
+    assert path is not None
+    return best, [*vectors.path_to(first), *path[1]]
 
 
-def _ending_at(starts: Starts, node: Node, weigh: Weigh) -> int:
+def _ending_at(starts: Starts, node: VectorNode, weigh: Weigh) -> int:
     """Return how many windows end with the event that led to a node."""
     return 0 if starts.window.until is not None else _accepting(starts, node, weigh)
 
 
-def _ending_with_data(starts: Starts, node: Node, weigh: Weigh) -> int:
+def _ending_with_data(starts: Starts, node: VectorNode, weigh: Weigh) -> int:
     """Return how many windows end because the data ends: `until … or end`."""
     return _accepting(starts, node, weigh) if starts.window.clauses.or_end else 0
 
 
-def _accepting(starts: Starts, node: Node, weigh: Weigh) -> int:
+def _accepting(starts: Starts, node: VectorNode, weigh: Weigh) -> int:
     return weigh([count for state, count in node[1] if starts.window.final[state]])
