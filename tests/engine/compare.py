@@ -17,7 +17,7 @@ import pyarrow as pa
 import wex
 from tests.strategies.specs import ROUNDED
 from wex.engine.engine import Engine
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.errors import DataError
 from wex.spec import tree
 from wex.stages import plan_of
@@ -42,7 +42,7 @@ def _moving_engine(spec: tree.Spec) -> Engine:
 def find_moving(spec: tree.Spec, table: pa.Table) -> pa.Table:
     """Return the windows of a spec, by the machine that moves lists of starts."""
     engine = _moving_engine(spec)
-    arriving = Arriving(engine, table)
+    arriving = PreparedInput(engine, table)
     prior = engine.fresh(len(arriving.starts))
     return engine.run(arriving.batch(prior), prior, last=True)[0]
 

@@ -21,7 +21,7 @@ from tests.engine.compare import assert_same, assert_same_streams, find_moving, 
 from tests.strategies import streams
 from tests.strategies.specs import pair_specs
 from wex.engine.engine import engine_of
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.theory.evaluate import Event
@@ -52,7 +52,7 @@ def compare(spec: tree.Spec, events: list[Event], tally: Tally) -> None:
 
 
 def _in_pieces(spec: tree.Spec, table: pa.Table) -> pa.Table:
-    ordered = Arriving(engine_of(spec), table).table.sort_by([("ts", "ascending")])
+    ordered = PreparedInput(engine_of(spec), table).table.sort_by([("ts", "ascending")])
     processor, parts, row = wex.Processor(spec), [], 0
     chance = random.Random(table.num_rows)
     while row < ordered.num_rows:

@@ -19,7 +19,7 @@ from tests.strategies import streams
 from tests.strategies.specs import pair_specs
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT, BadRows, Sieve
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Bucket, Rules
 from wex.reference.find import find_by_definition
@@ -42,7 +42,9 @@ bad_events = st.lists(
 def remaining(spec: wex.Spec, events: list[Event]) -> pa.Table:
     """Return the rows that remain by the definition: each is tried behind those before it."""
     kept = [event for event in events if sole_fault(spec, event) is None]
-    ordered = Arriving(engine_of(spec), streams.table(kept)).table if kept else streams.table([])
+    ordered = (
+        PreparedInput(engine_of(spec), streams.table(kept)).table if kept else streams.table([])
+    )
     rows: list[int] = []
     bare = without_measures(spec)
     for row in range(ordered.num_rows):
@@ -83,7 +85,7 @@ def test_a_sweep_finds_what_there_is_without_them(
     engine = engine_of(spec)
     sieve, sweep = Sieve(engine, "divert"), SortedScan(engine)
     table = sieve.alone(streams.table(events))
-    ordered = Arriving(engine, table).table if table.num_rows else table
+    ordered = PreparedInput(engine, table).table if table.num_rows else table
     parts = [wex.find(spec, streams.table([]))]
     for begin in range(0, ordered.num_rows, size):
         found, _ = sieve.through(sweep.feed, sweep.recall, ordered.slice(begin, size))
@@ -101,7 +103,9 @@ def skipped(spec: wex.Spec, events: list[Event]) -> int:
     """Return how many rows `nulls skip` leaves out: these are not bad."""
     engine = engine_of(spec)
     table = Sieve(engine, "skip").alone(streams.table(events))
-    return int(table.num_rows) - (Arriving(engine, table).table.num_rows if table.num_rows else 0)
+    return int(table.num_rows) - (
+        PreparedInput(engine, table).table.num_rows if table.num_rows else 0
+    )
 
 
 @given(pair_specs, bad_events, st.data())

@@ -12,7 +12,7 @@ from tests.strategies import specs, streams
 from tests.strategies.specs import pair_specs, with_scales
 from tests.strategies.streams import some_events
 from wex.engine.engine import Engine, engine_of
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.stages import plan_of as planned
@@ -49,7 +49,7 @@ def test_every_cut_gives_the_same(
 ) -> None:
     table = streams.table(sorted(events, key=lambda event: event["ts"] or 0))
     engine = Engine(planned(spec))
-    ordered = Arriving(engine, table).table if table.num_rows else table
+    ordered = PreparedInput(engine, table).table if table.num_rows else table
     by_time = ordered.sort_by([("ts", "ascending")]) if ordered.num_rows else ordered
     found, expected = outcome(run_cut, spec, by_time, data), outcome(wex.find, spec, table)
     assert_same_streams(found, expected, spec, table)
@@ -75,7 +75,7 @@ def test_windows_are_reported_without_delay(spec: tree.Spec, events: list[Event]
     processor, seen = wex.Processor(spec), dict[object, int]()
     table = streams.table(sorted(events, key=lambda event: event["ts"] or 0))
     try:
-        ordered = Arriving(engine_of(spec), table).table.sort_by([("ts", "ascending")])
+        ordered = PreparedInput(engine_of(spec), table).table.sort_by([("ts", "ascending")])
         for row in range(ordered.num_rows):
             one = ordered.slice(row, 1)
             (key,) = one["key"].to_pylist()

@@ -16,7 +16,7 @@ from tests.engine.compare import assert_same
 from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input import batch
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.machines import choose as machines
 from wex.spec import tree
 from wex.stages import plan_of
@@ -90,7 +90,7 @@ def test_machines_blocks_and_batches_agree(
     monkeypatch.setattr(machines, "BLOCK", 7)
     assert_same(wex.find(spec, data), expected)
     engine = Engine(plan_of(spec), most_configs=1)
-    arriving = Arriving(engine, data)
+    arriving = PreparedInput(engine, data)
     prior = engine.fresh(len(arriving.starts))
     assert_same(engine.run(arriving.batch(prior), prior, last=True)[0], expected)
     processor, parts = wex.Processor(spec), []

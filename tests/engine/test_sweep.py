@@ -13,7 +13,7 @@ from tests.strategies import streams
 from tests.strategies.specs import pair_specs
 from tests.strategies.streams import some_events
 from wex.engine.engine import engine_of
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.sorted_scan import SortedScan
 from wex.spec import tree
 from wex.theory.evaluate import Event
@@ -24,7 +24,7 @@ def test_pieces_give_what_the_whole_gives(
     spec: tree.Spec, events: list[Event], data: st.DataObject
 ) -> None:
     table, engine = streams.table(events), engine_of(spec)
-    table = Arriving(engine, table).table
+    table = PreparedInput(engine, table).table
     assert_same(outcome(swept, spec, table, data), outcome(wex.find, spec, table))
 
 

@@ -25,7 +25,7 @@ import wex
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.processor import Processor
 from wex.engine.state import state as states
 from wex.engine.state.state import State, from_ipc, to_bytes, to_ipc
@@ -350,7 +350,7 @@ def run_plan(content: bytes, chance: random.Random) -> None:
     """Run a plan, if it is one."""
     engine = Engine(Plan.from_bytes(content))
     table = events(0, 30, chance)
-    arriving = Arriving(engine, table)
+    arriving = PreparedInput(engine, table)
     prior = engine.fresh(len(arriving.starts))
     engine.run(arriving.batch(prior), prior, last=True)
     processor = Processor.of(engine)

@@ -1,4 +1,4 @@
-"""What is wrong with data, told the same way by every engine."""
+"""Errors in data: their texts, and the first of several faults in a batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Key = tuple[object, ...]
 
 
 def null_error(value: str, column: str, key: Key, position: int | None) -> DataError:
-    """Return the error for a value that is missing where a predicate reads it."""
+    """Return the error for NULL or NaN in a field that a predicate reads."""
     return DataError(
         "null",
         f"{value} in a field that decides about windows",
@@ -41,7 +41,7 @@ def enum_error(value: object, type_: str, column: str, key: Key, position: int |
     """Return the error for a value that an enum does not list."""
     return DataError(
         "enum-value",
-        f"{value!r} is none of the values that the spec lists",
+        f"{value!r} is not one of the values that the spec lists",
         f"add it to {type_}, or declare the field as string",
         column=column,
         key=key,
@@ -77,13 +77,13 @@ ARITHMETIC = {
 
 
 def arithmetic_error(why: str, column: str | None, key: Key, position: int) -> DataError:
-    """Return the error for arithmetic that has no result; the column is the first one it reads."""
+    """Return the error for arithmetic without a result; the column is the first one it reads."""
     message, hint = ARITHMETIC[why]
     return DataError("arithmetic", message, hint, column=column, key=key, position=position)
 
 
 def does_not_fit(type_: pa.DataType, name: str, key: Key, position: int) -> DataError:
-    """Return the error for a result that its type cannot hold: a date that is too far away."""
+    """Return the error for a date beyond the range of its type."""
     message = f"a result does not fit into {type_}"
     hint = "a date is at most about 5.8 million years from 1970: add less to it"
     return DataError("arithmetic", message, hint, column=name, key=key, position=position)
@@ -97,7 +97,7 @@ def late_error(
     key: Key,
     position: int,
 ) -> DataError:
-    """Return the error for an event that sorts before the last one that its stream has had."""
+    """Return the error for an event that sorts before the last event of its stream."""
     now, then = (", ".join(str(_shown(row, name)) for name in order_by) for row in (event, last))
     decides = deciding_column(last, event, order_by, fields)
     if decides in order_by:
@@ -119,7 +119,7 @@ def late_error(
 def _advice(
     last: pa.Table, event: pa.Table, order_by: Sequence[str], fields: Mapping[str, Type]
 ) -> str:
-    """Say how to order events that arrived in another order: by a column that ascends, if any."""
+    """Return advice on ordering events of one time: by a column that ascends, if there is one."""
     written = ", ".join(order_by)
     for name, type_ in fields.items():
         if name not in order_by and type_ in ORDERED and comes_after(last, event, name):
@@ -134,11 +134,11 @@ def _shown(row: pa.Table, name: str) -> object:
 
 
 def assumption_error(assumes: tuple[str, ...], key: Key, position: int) -> DataError:
-    """Return the error for a stream that is not as it is assumed to be."""
+    """Return the error for a stream that does not conform to its assumptions."""
     return DataError(
         "assumption",
-        f"the stream breaks its promise: {' and '.join(assumes)}",
-        "mend the data or the assumption; `unchecked` switches the check off",
+        f"the stream does not conform to {' and '.join(assumes)}",
+        "correct the data or the assumption; `unchecked` switches the check off",
         key=key,
         position=position,
     )
@@ -146,7 +146,7 @@ def assumption_error(assumes: tuple[str, ...], key: Key, position: int) -> DataE
 
 @contextmanager
 def arrow_errors() -> Iterator[None]:
-    """Tell as a DataError what Arrow cannot do with the data."""
+    """Raise errors of Arrow as a DataError."""
     try:
         yield
     except (pa.ArrowException, NotImplementedError) as error:
@@ -156,9 +156,9 @@ def arrow_errors() -> Iterator[None]:
 
 
 class FaultError(DataError):
-    """A DataError of one event of a batch: its stream there, and its row.
+    """A DataError of one event, with its stream and row in the batch.
 
-    A fault that shows when a stream ends is at the row behind its last one.
+    A fault at the end of a stream has the row after its last one.
     """
 
     def __init__(self, error: DataError, stream: int, row: int) -> None:
@@ -173,12 +173,12 @@ class FaultError(DataError):
         self.error, self.stream, self.row = error, stream, row
 
     def moved(self, streams: int, rows: int) -> FaultError:
-        """Return the fault as it is seen in a batch with so many streams and rows before."""
+        """Return the fault in a larger batch, with this many streams and rows before."""
         return FaultError(self.error, self.stream + streams, self.row + rows)
 
 
 class Work(Protocol):
-    """All stages of a batch that can find a fault."""
+    """A function that runs all stages of a batch that can fail."""
 
     def __call__(self, batch: Batch, prior: State, *, last: bool) -> object:
         """Raise a FaultError, or return."""
@@ -187,7 +187,7 @@ class Work(Protocol):
 def first_fault(
     work: Work, batch: Batch, prior: State, fault: FaultError, *, last: bool
 ) -> DataError:
-    """Return the first fault of a batch in which a fault was found."""
+    """Return the first fault of a batch, given any one of its faults."""
     while True:
         before = np.arange(fault.stream)
         alone = batch.part(fault.stream, fault.stream + 1)
@@ -204,7 +204,7 @@ def first_fault(
         except FaultError as earlier:
             fault = earlier.moved(fault.stream, offset)
             continue
-        # Before it there is none; at this event the stages tell in their order.
+        # No event before it has a fault; at this event the first stage that fails decides.
         ends = fault.row == int(batch.end[fault.stream])
         try:
             work(alone if ends else alone.before(row + 1), state, last=ends and last)

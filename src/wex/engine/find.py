@@ -10,7 +10,7 @@ from wex.engine.data_errors import arrow_errors
 from wex.engine.files.json_files import ChangedError
 from wex.engine.files.reading import DEFAULTS, joined_tables, source_of
 from wex.engine.files.sources import files_of
-from wex.engine.input.key_filter import Chosen
+from wex.engine.input.key_filter import KeyFilter
 from wex.errors import DataError
 from wex.spec import meaning
 from wex.spec.arguments import with_arguments
@@ -36,11 +36,11 @@ def find(
     """Return the windows of a spec in some data, one row each."""
     filled = with_arguments(spec, partition_by, order_by)
     from wex.engine.engine import engine_of  # noqa: PLC0415
-    from wex.engine.input.prepare import Arriving  # noqa: PLC0415  (the kernels load numba)
+    from wex.engine.input.prepare import PreparedInput  # noqa: PLC0415  (the kernels load numba)
 
     engine = engine_of(filled)
     with arrow_errors():
-        arriving = Arriving(engine, data)
+        arriving = PreparedInput(engine, data)
         prior = engine.fresh(len(arriving.starts))
         return engine.run(arriving.batch(prior), prior, last=True)[0]
 
@@ -68,7 +68,7 @@ def find_in_files(
     is read at once, and sorted.
     """
     fields = meaning(spec).fields
-    chosen = Chosen(spec, fields, request.where_key)
+    chosen = KeyFilter(spec, fields, request.where_key)
     with files_of(request.given, request.input_format) as files:
         try:
             source = source_of(files, fields, request.options, steady=True)
@@ -93,7 +93,7 @@ def _silent(_read: int, _found: int, _rows: int | None) -> None:
 
 
 def _find_in_batches(
-    spec: tree.Spec, source: Source, chosen: Chosen, progress: Progress
+    spec: tree.Spec, source: Source, chosen: KeyFilter, progress: Progress
 ) -> tuple[pa.Table, int]:
     from wex.engine.input.schemas import stacked  # noqa: PLC0415
     from wex.engine.input.sorting import in_key_order  # noqa: PLC0415

@@ -14,7 +14,7 @@ from wex.engine.data_errors import arrow_errors
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.batch import Batch
 from wex.engine.input.columns import arrow_type, no_rows
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.schemas import closed, promoted
 from wex.engine.input.sorting import sort_indices, sort_keys
 from wex.engine.state import schema
@@ -80,11 +80,11 @@ class Processor:
         finally:
             self._lock.release()
 
-    def arriving(self, data: Data) -> Arriving:
+    def arriving(self, data: Data) -> PreparedInput:
         """Return a batch in its order, with the types of the batches before."""
-        return Arriving(self._engine, data, self.schema)
+        return PreparedInput(self._engine, data, self.schema)
 
-    def recall(self, arriving: Arriving, keys: pa.Table | None = None) -> State:
+    def recall(self, arriving: PreparedInput, keys: pa.Table | None = None) -> State:
         """Return what is remembered of the streams of a batch, or of some of them."""
         fit = partial(promoted, self._engine, schema=arriving.table.schema)
         keys = arriving.keys if keys is None else keys

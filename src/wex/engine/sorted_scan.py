@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.engine.input.columns import shown
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.schemas import promoted, stacked
 from wex.engine.input.sorting import changes, in_order, sort_keys
 from wex.engine.processor import ended
@@ -49,7 +49,7 @@ class SortedScan:
             vars(self).update(before)
             raise
 
-    def recall(self, arriving: Arriving) -> State:
+    def recall(self, arriving: PreparedInput) -> State:
         """Return what is remembered of the streams of a piece."""
         keys, count = arriving.keys.select(self._engine.stream.partition_by), len(arriving.starts)
         if self._open is None or not count or not self._goes_on(keys):
@@ -58,7 +58,7 @@ class SortedScan:
 
     def _feed(self, data: Data) -> pa.Table:
         engine = self._engine
-        arriving = Arriving(engine, data, self._schema, sorted_rows=self._sorted)
+        arriving = PreparedInput(engine, data, self._schema, sorted_rows=self._sorted)
         count = len(arriving.starts)
         if not count:
             return self._nothing(arriving)
@@ -83,7 +83,7 @@ class SortedScan:
         self._key = keys.slice(last)
         return stacked([*before, done, rest])
 
-    def _nothing(self, arriving: Arriving) -> pa.Table:
+    def _nothing(self, arriving: PreparedInput) -> pa.Table:
         empty = self._engine.fresh(0, arriving.keys)
         return self._engine.run(arriving.batch(empty), empty, last=True)[0]
 

@@ -1,4 +1,4 @@
-"""The windows of a spec by the definition: slow and obvious, what every fast path is tested against."""
+"""The windows of a spec by the definition, as a table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from wex.compile.guards import guarded_fields, moments
 from wex.compile.measures import measure_of
 from wex.engine.input.columns import Data, conform
 from wex.engine.input.prepare import check_zones
-from wex.engine.input.sorting import sort
 from wex.engine.measures.results import measure_types, storage_of
 from wex.errors import DataError
 from wex.reference.assumptions import Assumptions
-from wex.reference.streams import Passed, check_events, streams
+from wex.reference.streams import Passed, check_events, in_order, streams
 from wex.reference.windows import Definition
 from wex.spec import meaning
 from wex.spec.types import OTHER
@@ -34,7 +33,7 @@ def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
     found = meaning(spec)
     keys = [name.text for name in found.spec.stream.partition_by]
     order = [name.text for name in found.spec.stream.order_by]
-    table = sort(conform(data, found.fields, keys), keys, order, found.fields)
+    table = in_order(conform(data, found.fields, keys), keys, order, found.fields)
     check_zones(moments(found), table)
     assumptions, guarded = Assumptions(found), guarded_fields(found)
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""Sorted columns as streams of events: what the reference engine reads, one event after the other."""
+"""Tables as streams of events, in their order ("Streams", docs/semantics.md)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from wex.engine.data_errors import enum_error, null_error
 from wex.engine.input.columns import shown
+from wex.errors import DataError
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
 if TYPE_CHECKING:
@@ -20,15 +21,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stream:
-    """The events of one key, in order; `rows` says where each stands in the sorted table."""
+    """The events of one key, in order; `rows` are their rows in the sorted table."""
 
     key: tuple[object, ...]
     events: list[Event]
     rows: list[int]
 
     def prefix(self, count: int) -> Stream:
-        """Return the stream as it was after so many events."""
+        """Return the stream of the first `count` events."""
         return Stream(self.key, self.events[:count], self.rows[:count])
+
+
+def in_order(
+    table: pa.Table,
+    partition_by: Sequence[str],
+    order_by: Sequence[str],
+    fields: Mapping[str, Type],
+) -> pa.Table:
+    """Return the rows of a table stream by stream, each in its order."""
+    columns = {name: values(table.column(name), name, type_) for name, type_ in fields.items()}
+    for name in order_by:
+        for row, value in enumerate(columns[name]):
+            if _is_missing(value):
+                raise DataError(
+                    "null-order",
+                    f"row {row} has no place in its stream",
+                    "filter such rows out",
+                    column=name,
+                    key=tuple(shown(table.column(key)[row]) for key in partition_by),
+                )
+    ties = [name for name, type_ in fields.items() if order_by and type_ != OTHER]
+    names = dict.fromkeys([*partition_by, *order_by, *ties])
+
+    def rank(row: int) -> tuple[list[tuple[object, ...]], list[float]]:
+        event = [columns[name][row] for name in names]
+        floats = [value for value in event if isinstance(value, float)]
+        signs = [math.copysign(1, value) for value in floats if value == 0 and order_by]
+        return list(map(_rank, event)), signs
+
+    rows = sorted(range(table.num_rows), key=rank)  # stable: rows without an order keep theirs
+    in_place = rows == list(range(table.num_rows))  # Arrow cannot take values of every type
+    return table if in_place else table.take(pa.array(rows, pa.int64()))
+
+
+def _rank(value: Value) -> tuple[object, ...]:
+    """Return the place of a value in the order: NULL first, NaN last, texts by their bytes."""
+    if value is None:
+        return (0,)
+    if _is_missing(value):
+        return (2,)
+    return (1, value.encode() if isinstance(value, str) else value)
 
 
 def streams(
@@ -61,7 +103,7 @@ def streams(
 
 @dataclass(frozen=True)
 class Passed:
-    """A value of type other: it is passed on by its place, whatever it is."""
+    """A value of type other, by its place in the table."""
 
     column: str
     row: int
@@ -76,8 +118,7 @@ def values(column: pa.ChunkedArray, name: str, type_: Type) -> list[Value]:
         column = column.cast(pa.int64())
     elif type_ == DATE:
         column = column.cast(pa.int32())
-    found: list[Value] = column.to_pylist()
-    return found
+    return column.to_pylist()  # type: ignore[no-any-return]
 
 
 def _same(one: object, two: object) -> bool:

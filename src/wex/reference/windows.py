@@ -17,7 +17,6 @@ from wex.compile.guards import deciding_parts, predicates
 from wex.compile.measures import Measure, measure_of
 from wex.compile.window import ANYWHERE
 from wex.engine.data_errors import arithmetic_error, does_not_fit
-from wex.engine.measures.results import DAYS
 from wex.reference.measures import measured
 from wex.spec import tree
 from wex.spec.types import DATE, EVENT_UNITS, microseconds
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from wex.theory.evaluate import Event, Gram
 
 Pair = tuple[int, int]
+DAYS = (-(2**31), 2**31 - 1)  # a date counts days in 32 bits
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.data_errors import enum_error, null_error
+from wex.engine.input.bad_events import EVENT_CODES, faults
 from wex.engine.input.columns import EXACT_IN_A_FLOAT, conform, shown
-from wex.engine.input.prepare import Arriving, missing
-from wex.engine.input.sifting import EVENT_CODES, faults
+from wex.engine.input.prepare import PreparedInput, missing
 from wex.errors import DataError
 from wex.spec.types import DATE, REAL, TIMESTAMP, Type
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.engine.engine import Engine
-    from wex.engine.input.sifting import Silences
+    from wex.engine.input.bad_events import Silences
     from wex.engine.state.state import State
 
     Bools = NDArray[np.bool_]
@@ -91,19 +91,23 @@ class Sieve:
     def through(
         self,
         feed: Callable[[pa.Table], Found],
-        recall: Callable[[Arriving], State],
+        recall: Callable[[PreparedInput], State],
         rows: pa.Table,
     ) -> tuple[Found, int]:
         """Return what feeding rows gives, without those that fail in their stream, and their number."""
         try:
             return feed(rows), rows.num_rows
         except DataError as error:
-            arriving = Arriving(self.engine, rows)
+            arriving = PreparedInput(self.engine, rows)
             left = self.sifted(arriving, recall(arriving), error)
             return feed(left), left.num_rows
 
     def sifted(
-        self, arriving: Arriving, prior: State, error: DataError, silences: Silences | None = None
+        self,
+        arriving: PreparedInput,
+        prior: State,
+        error: DataError,
+        silences: Silences | None = None,
     ) -> pa.Table:
         """Return the rows of a batch that remain; the error is raised if no row is to blame."""
         if self.choice == "fail" or error.code not in EVENT_CODES:

@@ -1,7 +1,7 @@
-"""A batch of events, sorted by stream: the columns as numpy arrays, and where the streams lie.
+"""A batch of events, sorted by stream: the columns as numpy arrays, and the rows of each stream.
 
-Before the events of a stream stand the last ones of the batch before, as many as lookback needs:
-they are read, and were processed already.
+The events of a stream follow its last events from earlier batches, as many as lookback needs. Those
+are read again, not processed again.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Batch:
 
     @property
     def rows(self) -> int:
-        """Return how many rows there are, with those that are only read."""
+        """Return the number of rows, those kept for lookback included."""
         return int(self.table.num_rows)
 
     @cached_property
     def _text_codes(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
-        """Return the columns of texts as numbers, and the number of each text."""
+        """Return the text columns as codes, and the code of each text."""
         names = [name for name, type_ in self.fields.items() if type_.name in ("string", "enum")]
         chunks = [chunk for name in names for chunk in self.table.column(name).chunks]
         if not chunks:
@@ -69,7 +69,7 @@ class Batch:
         return {}
 
     def array(self, name: str) -> NDArray[np.generic]:
-        """Return a column as numbers: times as whole numbers, texts by the code of each."""
+        """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
             return self._text_codes[0][name]
         if name not in self._arrays:
@@ -77,12 +77,12 @@ class Batch:
         return self._arrays[name]
 
     def code(self, text: str) -> int:
-        """Return the code of a text; of one that does not occur, a code that does not, either."""
+        """Return the code of a text; a text that does not occur gets a new one."""
         codes = self._text_codes[1]
         return codes.setdefault(text, len(codes))
 
     def known(self, name: str) -> Bools | None:
-        """Tell where a column is not NULL; None: everywhere."""
+        """Return a mask of the rows that are not NULL; None if there is no NULL."""
         column = self.table.column(name)
         if not column.null_count:
             return None
@@ -92,17 +92,16 @@ class Batch:
     # --- Places
 
     def at_position(self, position: int) -> Ints:
-        """Return the rows that stand at a position of their stream."""
+        """Return the rows at a position of their stream."""
         rows = self.begin + (position - self.position)
         return rows[(rows >= self.first) & (rows < self.end)]
 
     def before_position(self, position: int) -> Ints:
-        """Return the rows that stand before a position of their stream, ascending."""
+        """Return the rows before a position of their stream, ascending."""
         near = self.position - (self.begin - self.first) < position
         if not near.any():
             return np.empty(0, dtype=np.int64)
-        found = [self.at_position(each) for each in range(position)]
-        return np.sort(np.concatenate(found))
+        return np.sort(np.concatenate([self.at_position(p) for p in range(position)]))
 
     def stream_of(self, row: int) -> int:
         """Return the stream that a row belongs to."""
@@ -125,7 +124,7 @@ class Batch:
         return np.arange(self.rows) + np.repeat(offset, self.end - self.first)
 
     def part(self, low: int, high: int) -> Batch:
-        """Return some of the streams, from `low` up to `high`."""
+        """Return the streams from `low` up to, and without, `high`."""
         begin = int(self.first[low]) if low < len(self.first) else self.rows
         end = int(self.end[high - 1]) if high > low else begin
         return replace(
@@ -142,7 +141,7 @@ class Batch:
         return replace(self, table=self.table.slice(0, row), end=np.array([row]))
 
     def heads(self, length: int) -> tuple[Batch, Ints]:
-        """Return the first events of all streams that begin here, and which rows they are."""
+        """Return the first `length` events of the streams that begin in the batch, and their rows."""
         young = self.position < length
         first = self.first[young]
         sizes = np.minimum(self.end[young] - first, length)
@@ -158,9 +157,9 @@ class Batch:
     # --- Blocks
 
     def blocks(self, reach: int) -> Iterator[Block]:
-        """Yield the rows block by block; from each, `reach` rows back can be read.
+        """Yield the rows block by block; each can read `reach` rows back.
 
-        What lies before the first row is made up: no guard is asked about it.
+        Rows before the first one repeat it: no guard is evaluated on them.
         """
         front = min(self.rows, reach)
         if front:
@@ -170,7 +169,7 @@ class Batch:
 
 
 class Block:
-    """Some rows of a batch, and a memory for what was computed about them."""
+    """Some rows of a batch, and a cache of the atoms evaluated on them."""
 
     def __init__(self, batch: Batch, row: int, end: int, reach: int, *, padded: bool) -> None:
         self.batch = batch
@@ -187,25 +186,25 @@ class Block:
         return column[row - extra + offset : row + self.size + offset]
 
     def no_nan(self, name: str) -> None:
-        """Raise a DataError if a column has a NaN here."""
+        """Raise a DataError if a column has a NaN in the block."""
         column = self.batch.array(name)[self.row : self.end]
         with np.errstate(over="ignore"):
             squares = np.dot(column, column)
-        if np.isnan(squares):  # as no sum of squares is without a NaN
+        if np.isnan(squares):  # only a NaN makes a sum of squares NaN
             row = self.row + int(np.argmax(np.isnan(column)))
             stream = self.batch.stream_of(row)
             error = null_error("NaN", name, self.batch.key(stream), self.batch.position_of(row))
             raise FaultError(error, stream, row)
 
     def known(self, name: str, offset: int) -> Bools | None:
-        """Return None: what decides about windows is known everywhere."""
+        """Return None: fields that guards read have no NULL."""
 
     def code(self, text: str) -> int:
-        """Return the number that stands for a text."""
+        """Return the code of a text."""
         return self.batch.code(text)
 
     def marked(self, rows: Ints) -> Bools:
-        """Return where some ascending rows of the batch are in the block."""
+        """Return a mask of the block, given ascending rows of the batch."""
         inside = rows[np.searchsorted(rows, self.row) : np.searchsorted(rows, self.end)]
         found = np.zeros(self.size, dtype=np.bool_)
         found[inside - self.row] = True
@@ -213,7 +212,7 @@ class Block:
 
 
 class BatchView:
-    """All rows of a batch as one block, where looking back before a stream finds nothing."""
+    """All rows of a batch as one block, in which lookback before a stream reads NULL."""
 
     def __init__(self, batch: Batch, guarded: frozenset[str] = frozenset()) -> None:
         """`guarded` are the fields that have neither NULL nor NaN, because guards read them."""
@@ -222,7 +221,7 @@ class BatchView:
         self.guarded = guarded
 
     def field(self, name: str, offset: int, extra: int = 0) -> NDArray[np.generic]:
-        """Return a column `offset` rows back; before the first row it is made up."""
+        """Return a column `offset` rows back; before the first row any value."""
         assert not extra
         column = self.batch.array(name)
         if not offset or not self.size:
@@ -233,7 +232,7 @@ class BatchView:
         return moved
 
     def known(self, name: str, offset: int) -> Bools | None:
-        """Tell where a column `offset` rows back is there and not NULL; None: everywhere."""
+        """Return a mask of the rows whose value `offset` rows back exists; None if all do."""
         found = self.batch.known(name)
         if not offset:
             return found
@@ -244,12 +243,12 @@ class BatchView:
         return moved
 
     def code(self, text: str) -> int:
-        """Return the number that stands for a text."""
+        """Return the code of a text."""
         return self.batch.code(text)
 
 
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
-    """Return a column that is no text as an array, without a copy if it can be; NULLs as anything."""
+    """Return a column other than text as an array, without a copy if possible; NULL as any value."""
     assert type_ != OTHER
     array = whole(column)
     if type_ == TIMESTAMP:
@@ -258,5 +257,5 @@ def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
         array = array.view(pa.int32()).cast(pa.int64())
     if array.null_count:
         array = pc.fill_null(array, False if pa.types.is_boolean(array.type) else 0)
-    found: NDArray[np.generic] = array.to_numpy(zero_copy_only=False)
-    return found
+    values: NDArray[np.generic] = array.to_numpy(zero_copy_only=False)
+    return values

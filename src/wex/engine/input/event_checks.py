@@ -1,4 +1,4 @@
-"""What can be wrong with events by themselves: out of order, without a value, outside of an enum."""
+"""Checks of single events: late ones, missing values, values outside of an enum."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
-LATE, MISSING, ENUM = range(3)  # the order in which they are told of one event
+LATE, MISSING, ENUM = range(3)  # the first fault of one event is reported
 
 
 def check_events(engine: Engine, batch: Batch) -> None:
-    """Raise a FaultError at the first event of a batch with which something is wrong.
+    """Raise a FaultError at the first bad event of a batch.
 
-    A NaN is looked for where columns are read: looking twice would cost too much. It is told here
-    if it stands in the same event as another fault.
+    NaN is checked where guards read a column, as a second scan would cost too much. It is reported
+    here if the event has another fault.
     """
     if not (batch.end > batch.begin).any():
         return
-    # Events that are only read to look back were checked when they came.
+    # Events of earlier batches, kept for lookback, have been checked.
     wrong = [*_late(engine, batch), *_missing(engine, batch), *_unlisted(engine, batch)]
     if not wrong:
         return
@@ -46,12 +46,12 @@ def _error(engine: Engine, batch: Batch, row: int, kind: int, name: str) -> Data
     if kind == LATE:
         last, first = batch.table.slice(row - 1, 1), batch.table.slice(row, 1)
         return late_error(last, first, engine.stream.order_by, engine.fields, key, position)
-    for each in engine.missing:
-        value = batch.table.column(each)[row]
+    for field in engine.missing:
+        value = batch.table.column(field)[row]
         if not value.is_valid:
-            return null_error("NULL", each, key, position)
-        if engine.fields[each] == REAL and np.isnan(value.as_py()):
-            return null_error("NaN", each, key, position)
+            return null_error("NULL", field, key, position)
+        if engine.fields[field] == REAL and np.isnan(value.as_py()):
+            return null_error("NaN", field, key, position)
     value = batch.table.column(name)[row]
     return enum_error(value.as_py(), str(engine.fields[name]), name, key, position)
 
@@ -60,7 +60,7 @@ Wrong = list[tuple[int, int, str]]  # row, kind, column
 
 
 def _late(engine: Engine, batch: Batch) -> Wrong:
-    """Return the first event that sorts before the last one that its stream has had."""
+    """Return the first event that sorts before the last event of its stream."""
     known = np.flatnonzero((batch.begin > batch.first) & (batch.end > batch.begin))
     order = engine.stream.order_by
     if not order or not len(known):
@@ -77,27 +77,27 @@ def _late(engine: Engine, batch: Batch) -> Wrong:
 
 
 def _missing(engine: Engine, batch: Batch) -> Wrong:
-    found: Wrong = []
+    faults: Wrong = []
     for name in engine.missing:
         column = batch.table.column(name)
         row = _first(column.is_null().to_numpy()) if column.null_count else None
         if row is not None:
-            found.append((row, MISSING, name))
-    return found
+            faults.append((row, MISSING, name))
+    return faults
 
 
 def _unlisted(engine: Engine, batch: Batch) -> Wrong:
-    found: Wrong = []
+    faults: Wrong = []
     for name, type_ in engine.fields.items():
         if type_.values:
             column = batch.table.column(name)
             listed = pc.is_in(column, value_set=pa.array(type_.values, pa.string()))
             row = _first(pc.and_not(pc.is_valid(column), listed).to_numpy())
             if row is not None:
-                found.append((row, ENUM, name))
-    return found
+                faults.append((row, ENUM, name))
+    return faults
 
 
 def _first(where: Bools) -> int | None:
-    found = int(np.argmax(where)) if len(where) else 0
-    return found if len(where) and where[found] else None
+    row = int(np.argmax(where)) if len(where) else 0
+    return row if len(where) and where[row] else None

@@ -1,4 +1,4 @@
-"""One stream, or some, out of many: rows whose keys are the ones to look at."""
+"""Filters rows by key: the `where` argument of `find`, `--key` on the command line."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from wex.spec.types import Type
 
 
-class Chosen:
-    """Which rows have the keys to look at; counts them, and notes others to name if there are none."""
+class KeyFilter:
+    """Keeps the rows with given key values; remembers other keys, to suggest if no row has these."""
 
     def __init__(
         self, spec: tree.Spec, fields: Mapping[str, Type], where: Mapping[str, object] | None
     ) -> None:
         if where is not None and not isinstance(where, Mapping):
             hint = "give a dict of key columns and values, as {'symbol': 'A'}"
-            raise WexError("not-a-key", f"{where!r} names no keys", hint)
+            raise WexError("not-a-key", f"expected a dict of keys, got {where!r}", hint)
         self._keys = [name.text for name in spec.stream.partition_by]
         self._fields = fields
         self._wanted = {name: self._value(name, value) for name, value in (where or {}).items()}
@@ -49,10 +49,12 @@ class Chosen:
             return conform({name: pa.array([value])}, {name: type_}).column(0).chunk(0)
         except (BadTextError, DataError, pa.ArrowException, TypeError, UnicodeError):
             hint = f"`{name}` is declared as {type_}: give a value of that type"
-            raise WexError("not-a-key", f"{value!r} is no key `{name}`", hint) from None
+            raise WexError(
+                "not-a-key", f"{value!r} is not a value of the key `{name}`", hint
+            ) from None
 
     def rows(self, table: pa.Table) -> pa.Table:
-        """Return the rows of a batch that have the keys to look at."""
+        """Return the rows of a batch that have the wanted keys."""
         if not self._wanted:
             return table
         keys = conform(table, {name: self._fields[name] for name in self._wanted})
@@ -66,23 +68,23 @@ class Chosen:
         return chosen
 
     def _note(self, keys: pa.Table) -> None:
-        for row in keys.group_by(keys.column_names).aggregate([]).slice(0, 1000).to_batches():
-            for at in range(row.num_rows):
+        for batch in keys.group_by(keys.column_names).aggregate([]).slice(0, 1000).to_batches():
+            for row in range(batch.num_rows):
                 if len(self._others) < 1000:
-                    self._others[tuple(shown(column[at]) for column in row.columns)] = None
+                    self._others[tuple(shown(column[row]) for column in batch.columns)] = None
 
     def check(self) -> None:
-        """Raise a DataError if no row had the keys."""
+        """Raise a DataError if no row had the wanted keys."""
         if not self._wanted or self._rows:
             return
-        wanted = ", ".join(f"{name} = {_told(value[0])}" for name, value in self._wanted.items())
+        wanted = ", ".join(f"{name} = {_quoted(value[0])}" for name, value in self._wanted.items())
         raise DataError("unknown-key", f"no event has {wanted}", self._hint())
 
     def _hint(self) -> str:
         if not self._others:
             return "there are no events at all"
-        names = [", ".join(_said(each) for each in key) for key in self._others]
-        sought = ", ".join(_said(shown(value[0])) for value in self._wanted.values())
+        names = [", ".join(_plain(value) for value in key) for key in self._others]
+        sought = ", ".join(_plain(shown(value[0])) for value in self._wanted.values())
         best = closest(sought, names)
         if best is not None:
             return f"did you mean {best}?"
@@ -90,17 +92,17 @@ class Chosen:
         return f"there are {'; '.join(names[:MOST_NAMED])}{more}"
 
 
-def _said(value: object) -> str:
+def _plain(value: object) -> str:
     return "NULL" if value is None else value if isinstance(value, str) else str(value)
 
 
-def _told(value: pa.Scalar) -> str:
+def _quoted(value: pa.Scalar) -> str:
     key = shown(value)
     return "NULL" if key is None else repr(key) if isinstance(key, str) else str(key)
 
 
 def _equal(column: pa.ChunkedArray, value: pa.Array, name: str) -> pa.ChunkedArray:
-    """Tell where a column has a value; NULL equals NULL, and NaN NaN."""
+    """Return a mask of the rows with a value; NULL equals NULL, and NaN equals NaN."""
     wanted = value[0]
     if not wanted.is_valid:
         return pc.is_null(column)
@@ -116,7 +118,7 @@ def _equal(column: pa.ChunkedArray, value: pa.Array, name: str) -> pa.ChunkedArr
 
 
 def keys_in_words(settings: Sequence[tuple[str, str]]) -> dict[str, str | None]:
-    """Return keys as a command line has them, each read as a field of CSV: nothing is NULL.
+    """Return the keys of a command line, each read as a field of CSV: an empty one is NULL.
 
     >>> keys_in_words([("symbol", "A"), ("place", ""), ("note", '""')])
     {'symbol': 'A', 'place': None, 'note': ''}

@@ -1,4 +1,4 @@
-"""A batch that arrives: its rows conform, in order, without gaps, and joined to what came before."""
+"""Prepares a batch: validates its columns, sorts it by stream, joins the last events before it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Arriving:
-    """The rows of a batch, sorted by stream; `schema` is that of the batches before."""
+class PreparedInput:
+    """The rows of a batch, validated and sorted by stream; `schema` is that of earlier batches."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class Arriving:
         if sorted_rows and not in_stream_order(table, *by):
             raise DataError(
                 "unsorted",
-                "the rows do not come sorted by key, then by the order columns",
+                "the rows are not sorted by key, then by the order columns",
                 "say PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE and SORT BY",
             )
         self.table = sort(table, *by, fields)
         still_open = open_columns(given, fields)
         if schema is not None:
-            still_open &= {each.name for each in schema if pa.types.is_null(each.type)}
+            still_open &= {field.name for field in schema if pa.types.is_null(field.type)}
         self.schema = left_open(self.table.schema, still_open)  # of the batches so far
 
     @cached_property
@@ -82,13 +82,13 @@ class Arriving:
 
     @cached_property
     def keys(self) -> pa.Table:
-        """Return the keys of the streams; a column `#` makes a row of a stream without a key."""
+        """Return a row of keys for each stream; the column `#` keeps it a row if there is no key."""
         first = pa.array(self.starts)
         named = {name: self.table.column(name).take(first) for name in self.stream.partition_by}
         return pa.table({"#": first, **named})
 
     def batch(self, prior: State) -> Batch:
-        """Return the batch, the last events of its streams before their new ones."""
+        """Return the batch; the new events of a stream follow the last ones of its prior state."""
         ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
         positions = prior.positions
         tails = prior.tails
@@ -114,7 +114,7 @@ class Arriving:
         return Batch(table, self._fields, self.stream.partition_by, first, begin, end, position)
 
     def late(self, prior: State) -> Bools:
-        """Tell which rows sort before the last event that their stream has had."""
+        """Return a mask of the rows that sort before the last event of their stream."""
         late = np.zeros(self.table.num_rows, dtype=np.bool_)
         kept = prior.tail_counts
         known = np.flatnonzero(kept > 0)
@@ -133,19 +133,19 @@ class Arriving:
 
 
 def missing(column: pa.ChunkedArray) -> Bools:
-    """Tell where a column has NULL or NaN."""
+    """Return a mask of the rows with NULL or NaN."""
     floating = pa.types.is_floating(column.type)
     if not column.null_count and not floating:
         return np.zeros(len(column), dtype=np.bool_)
     if not column.null_count:
         values: Bools = np.isnan(column.to_numpy())
         return values
-    found: Bools = pc.is_null(column, nan_is_null=floating).to_numpy()
-    return found
+    nulls: Bools = pc.is_null(column, nan_is_null=floating).to_numpy()
+    return nulls
 
 
 def _without(table: pa.Table, names: list[str]) -> pa.Table:
-    """Return the rows that have a value in each of some columns."""
+    """Return the rows that have a value in all of the named columns."""
     gaps = np.zeros(table.num_rows, dtype=np.bool_)
     for name in names:
         gaps |= missing(table.column(name))
@@ -158,7 +158,8 @@ def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:
         name: table.schema.field(name).type.tz
         for name in table.column_names
         if pa.types.is_timestamp(table.schema.field(name).type)
-        and table.column(name).null_count < table.num_rows  # else its zone was chosen for it
+        and table.column(name).null_count
+        < table.num_rows  # a column of NULLs has been given a zone
     }
     if not zones:
         return

@@ -1,8 +1,8 @@
-"""The types of columns over several batches: the first batch with values fixes them, NULLs do not.
+"""The schema of a stream over several batches: the first batch with values fixes a column's type.
 
-A column of nothing but NULLs may come without a type. For most fields that is no question, as they
-have one Arrow type. A field of type `other` may have any, and timestamps have a zone or none: those
-stay *open*, and what is remembered takes the type that comes at last.
+A column of NULLs may come without a type. Most fields have one Arrow type, so nothing is open. A
+field of type `other` can have any type, and timestamps may have a zone: such a column stays *open*
+until a batch has values in it, and the state then takes its type.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 def open_columns(data: pa.Table, fields: Mapping[str, Type]) -> frozenset[str]:
-    """Return the fields whose type some data leaves open; a zone is the same for all timestamps."""
+    """Return the fields whose type the data leaves open; all timestamps have one zone."""
     untyped = {name for name in fields if pa.types.is_null(data.schema.field(name).type)}
     times = {name for name, type_ in fields.items() if type_ == TIMESTAMP}
-    found = {name for name in untyped if fields[name] == OTHER}
-    return frozenset(found | (times if times <= untyped else set()))
+    others = {name for name in untyped if fields[name] == OTHER}
+    return frozenset(others | (times if times <= untyped else set()))
 
 
 def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table with the types that the batches before had; open ones are null there."""
+    """Return a table cast to the schema of earlier batches, in which open columns have type null."""
     for at, field in enumerate(schema):
         column = table.column(field.name)
         if column.type == field.type or pa.types.is_null(field.type):
@@ -52,14 +52,14 @@ def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def left_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
-    """Return a schema in which some columns have no type."""
+    """Return a schema in which the named columns have type null."""
     return pa.schema(
         [field.with_type(pa.null()) if field.name in names else field for field in schema]
     )
 
 
 def closed(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
-    """Return a schema with which an engine can run: timestamps without a type get one."""
+    """Return a schema that an engine can run on: timestamps of type null get a type."""
     return pa.schema(
         [
             field.with_type(pa.timestamp("us"))
@@ -71,7 +71,7 @@ def closed(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
 
 
 def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.DataType]:
-    """Return the columns that open starts of a window have, if events have a schema."""
+    """Return the columns of the open starts of a window, for events of a schema."""
     order = engine.stream.order_by
     time = schema.field(order[0]).type if order else None
     parts = engine.windows[at].measuring.types(no_events(engine, schema))
@@ -79,14 +79,14 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
-    """Return rows without rows, to ask folds for their types."""
+    """Return an empty batch, to ask folds for their types."""
     none = np.empty(0, dtype=np.int64)
     batch = Batch(no_rows(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
     return BatchView(batch, engine.guarded)
 
 
 def promoted(engine: Engine, state: State, schema: pa.Schema) -> State:
-    """Return a state whose columns have the types that belong to a schema: open ones take them."""
+    """Return a state whose open columns have taken the types of a schema."""
     tails = state.tails
     if not tails.num_columns or tails.schema.types == schema.types:
         return state
@@ -112,4 +112,4 @@ def _with_types(table: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
 def stacked(tables: Sequence[pa.Table]) -> pa.Table:
     """Return windows of several batches as one table, with the types of the last one."""
     types = dict(zip(tables[-1].schema.names, tables[-1].schema.types, strict=True))
-    return pa.concat_tables([_with_types(each, types) for each in tables])
+    return pa.concat_tables([_with_types(table, types) for table in tables])

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.data_errors import arrow_errors
+from wex.engine.input.bad_events import Silences
 from wex.engine.input.bad_rows import Sieve
 from wex.engine.input.columns import conform, no_rows
 from wex.engine.input.schemas import stacked
-from wex.engine.input.sifting import Silences
 from wex.engine.input.sorting import no_null_order
 from wex.engine.processor import Processor, ended
 from wex.engine.state.state import sound_table, to_ipc
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from wex.engine.engine import Engine
     from wex.engine.input.bad_rows import BadRows
-    from wex.engine.input.prepare import Arriving
+    from wex.engine.input.prepare import PreparedInput
     from wex.engine.state.state import State
 
 FRAME = Frame(
@@ -217,7 +217,7 @@ class Bucket:
         if empty.any():
             self._go_on(state.take(np.flatnonzero(~empty)))
 
-    def _sifted(self, arriving: Arriving, silence: int, error: DataError) -> pa.Table:
+    def _sifted(self, arriving: PreparedInput, silence: int, error: DataError) -> pa.Table:
         prior = self.processor.recall(arriving)
         last = np.zeros(prior.size, dtype=np.int64)
         known = np.flatnonzero(prior.tail_counts > 0)
@@ -225,7 +225,7 @@ class Bucket:
         silences = Silences(self._times(arriving.table), last, silence)
         return self.sieve.sifted(arriving, prior, error, silences)
 
-    def _ended(self, arriving: Arriving, keys: pa.Table) -> pa.Table:
+    def _ended(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
         """Return the windows of streams that end here; what comes next for them is a new stream."""
         state = self.processor.recall(arriving, keys)
         table, _ = self.engine.run(*ended(self.engine, state), last=True)

@@ -1,7 +1,7 @@
-"""Events that a spec cannot be run on, found one after the other: see "Bad rows" in the semantics.
+"""Finds the events on which a spec cannot run: "Bad rows" in docs/semantics.md, rule by rule.
 
-A guard of such an event has no value, or with it the stream breaks its promise. Whether it is so
-depends on the events before it that remain, so each stream is read from its first event on.
+Either the arithmetic of a guard fails at such an event, or the stream no longer conforms to its
+assumptions. Both depend on the events kept before it, so each stream is read from its first event.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.engine.engine import Engine
-    from wex.engine.input.prepare import Arriving
+    from wex.engine.input.prepare import PreparedInput
     from wex.engine.state.state import State
 
     Ints = NDArray[np.int64]
 
 EVENT_CODES = ("arithmetic", "assumption")
-AFTER_A_FAULT = 64  # rows that are tried next; twice as many with each try that finds none
+AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check without one
 
 
 @dataclass(frozen=True, eq=False)
 class Silences:
-    """The time of each row and of each stream's last event before, and what ends a stream."""
+    """Streams that expire: a gap between two events longer than `longest` begins a new stream."""
 
-    times: Ints
-    last: Ints  # of streams that have had none, anything
+    times: Ints  # of each row
+    last: Ints  # of each stream's last event before the batch; undefined if it has had none
     longest: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Behind:
-    """What is known of a stream before a row: its last events, its position, its promise."""
+class _StreamState:
+    """A stream before a row: its last events, its position, the state of its assumptions."""
 
     tail: pa.Table
     position: int
@@ -51,18 +51,18 @@ class _Behind:
 
 
 def faults(
-    engine: Engine, arriving: Arriving, prior: State, silences: Silences | None = None
+    engine: Engine, arriving: PreparedInput, prior: State, silences: Silences | None = None
 ) -> dict[int, DataError]:
-    """Return the rows of a batch that cannot be events, and why: none, if a measure is at fault."""
+    """Return the error of each bad row of a batch; empty if the fault is that of a measure."""
     batch = arriving.batch(prior)
     pieces, owners = _pieces(batch, arriving, prior, silences)
-    found: dict[int, DataError] = {}
+    errors: dict[int, DataError] = {}
     ends = np.append(arriving.starts[1:], arriving.table.num_rows)
     for stream in sorted({int(owners[at]) for at in _faulty(engine, pieces)}):
         begin, end = int(arriving.starts[stream]), int(ends[stream])
         stretch = batch.part(stream, stream + 1)
         seen = int(stretch.begin[0])
-        behind = _Behind(
+        state = _StreamState(
             stretch.table.slice(0, seen),
             int(stretch.position[0]),
             prior.numbers(schema.ASSUMPTION)[stream : stream + 1],
@@ -71,18 +71,18 @@ def faults(
         if silences is not None:
             times = silences.times[begin:end]
             last = int(silences.last[stream])
-            behind = replace(behind, time=last if seen else None)
+            state = replace(state, time=last if seen else None)
         reading = _Reading(engine, stretch.table.slice(seen), silences, times)
-        found |= {begin + row: error for row, error in reading.faults(behind)}
-    return found
+        errors |= {begin + row: error for row, error in reading.faults(state)}
+    return errors
 
 
-# --- Which streams have faults
+# --- Streams with faults
 
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """Streams, or parts of them that a silence makes streams of their own."""
+    """Streams of a batch, split where a gap begins a new stream."""
 
     batch: Batch
     promise: Ints
@@ -92,9 +92,9 @@ class _Pieces:
 
 
 def _pieces(
-    batch: Batch, arriving: Arriving, prior: State, silences: Silences | None
+    batch: Batch, arriving: PreparedInput, prior: State, silences: Silences | None
 ) -> tuple[_Pieces, Ints]:
-    """Return the pieces of a batch, if no event is at fault, and the stream of each."""
+    """Return the pieces of a batch and the stream that each belongs to."""
     streams = np.arange(len(batch.begin))
     promise = prior.numbers(schema.ASSUMPTION)
     if silences is None:
@@ -105,7 +105,7 @@ def _pieces(
     new = silences.times - before > silences.longest
     sizes = batch.end - batch.begin
     owner = np.repeat(streams, sizes)
-    # A stream that begins with a silence has a first piece without rows: it is left out.
+    # A stream that begins with a gap would have an empty first piece: it is left out.
     opens = new.copy()
     opens[arriving.starts] = True
     rows = np.flatnonzero(opens)
@@ -121,7 +121,7 @@ def _pieces(
 
 
 def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
-    """Yield the pieces that have a fault: halves of halves, so that few cost little."""
+    """Yield the pieces that have a fault, by bisection: few faults cost little."""
     waiting = [(0, len(pieces.promise))] if len(pieces.promise) else []
     while waiting:
         low, high = waiting.pop()
@@ -138,13 +138,13 @@ def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
 
 
 def _event_of(error: DataError) -> int:
-    """Return the position of the event that is at fault; any other error is raised again."""
+    """Return the position of the bad event; raise the error again if it is not about one."""
     if error.code not in EVENT_CODES or error.position is None:
         raise error
     return error.position
 
 
-# --- Which of their events
+# --- Events with faults
 
 
 class _Reading:
@@ -157,59 +157,61 @@ class _Reading:
         self._longest = None if silences is None else silences.longest
         self._times = times
 
-    def faults(self, behind: _Behind) -> Iterator[tuple[int, DataError]]:
-        """Yield the rows at fault."""
+    def faults(self, state: _StreamState) -> Iterator[tuple[int, DataError]]:
+        """Yield the bad rows and their errors."""
         row, size, count = 0, self._rows.num_rows, self._rows.num_rows
         while row < count:
-            behind = self._after_silence(behind, row)
+            state = self._after_silence(state, row)
             end = self._until_silence(row, min(row + size, count))
-            behind, read, error = self._read(behind, row, end)
+            state, read, error = self._read(state, row, end)
             if error is None:
                 row, size = end, 2 * size
             else:
                 yield read, error
                 row, size = read + 1, AFTER_A_FAULT
 
-    def _after_silence(self, behind: _Behind, row: int) -> _Behind:
-        if self._times is None or self._longest is None or behind.time is None:
-            return behind
-        if int(self._times[row]) - behind.time <= self._longest:
-            return behind
-        return _Behind(behind.tail.slice(0, 0), 0, np.zeros(1, dtype=np.int64))
+    def _after_silence(self, state: _StreamState, row: int) -> _StreamState:
+        if self._times is None or self._longest is None or state.time is None:
+            return state
+        if int(self._times[row]) - state.time <= self._longest:
+            return state
+        return _StreamState(state.tail.slice(0, 0), 0, np.zeros(1, dtype=np.int64))
 
     def _until_silence(self, row: int, end: int) -> int:
-        """Return the next row that follows a silence, or the end."""
+        """Return the next row that follows a gap, or the end."""
         if self._times is None or self._longest is None:
             return end
         breaks = np.flatnonzero(np.diff(self._times[row:end]) > self._longest)
         return row + 1 + int(breaks[0]) if len(breaks) else end
 
-    def _read(self, behind: _Behind, row: int, end: int) -> tuple[_Behind, int, DataError | None]:
-        """Return what is behind the events before the first fault, its row, and what it is.
+    def _read(
+        self, state: _StreamState, row: int, end: int
+    ) -> tuple[_StreamState, int, DataError | None]:
+        """Return the state before the first bad row, that row or the end, and its error.
 
-        The engine tells the first fault of one guard; another guard may have one before it.
+        The engine reports the first fault of one guard; another guard may fail before it.
         """
-        told: DataError | None = None
+        first: DataError | None = None
         while True:
             rows = self._rows.slice(row, end - row)
-            batch = self._batch(behind, rows)
+            batch = self._batch(state, rows)
             try:
-                promise = self._engine.check(batch, behind.promise)
+                promise = self._engine.check(batch, state.promise)
             except DataError as error:
-                end, told = row + _event_of(error) - behind.position, error
+                end, first = row + _event_of(error) - state.position, error
                 continue
             kept = min(batch.rows, self._engine.tail)
-            time = behind.time
+            time = state.time
             if self._times is not None and end > row:
                 time = int(self._times[end - 1])
-            after = _Behind(
-                batch.table.slice(batch.rows - kept), behind.position + end - row, promise, time
+            after = _StreamState(
+                batch.table.slice(batch.rows - kept), state.position + end - row, promise, time
             )
-            return after, end, told
+            return after, end, first
 
-    def _batch(self, behind: _Behind, rows: pa.Table) -> Batch:
-        table = pa.concat_tables([behind.tail, rows]) if behind.tail.num_rows else rows
-        seen, total = np.array([behind.tail.num_rows]), np.array([table.num_rows])
+    def _batch(self, state: _StreamState, rows: pa.Table) -> Batch:
+        table = pa.concat_tables([state.tail, rows]) if state.tail.num_rows else rows
+        seen, total = np.array([state.tail.num_rows]), np.array([table.num_rows])
         engine = self._engine
         return Batch(
             table.combine_chunks(),
@@ -218,5 +220,5 @@ class _Reading:
             np.zeros(1, dtype=np.int64),
             seen,
             total,
-            np.array([behind.position]),
+            np.array([state.position]),
         )
