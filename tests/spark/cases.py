@@ -33,7 +33,7 @@ from wex.spark import create_view, internals, recovered, register, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import explained
 from wex.spark.schemas import to_arrow
-from wex.spark.worker import found as found_by_workers
+from wex.spark.worker import partition_windows
 from wex.theory.evaluate import Event
 
 TREND = examples.spec("trend")
@@ -240,7 +240,7 @@ def random_specs(spark: SparkSession) -> None:
         whole = pa.Table.from_batches(list(batches))
         for case in sorted(set(whole["case"].to_pylist())) if whole.num_rows else []:
             own = whole.filter(pa.compute.equal(whole["case"], case)).drop_columns(["case"])
-            results = list(found_by_workers(plans[case], iter(own.to_batches()), 3, tally=False))
+            results = list(partition_windows(plans[case], iter(own.to_batches()), 3, tally=False))
             if not results:
                 continue
             sink = pa.BufferOutputStream()

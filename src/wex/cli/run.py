@@ -117,11 +117,11 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream appends to the output, it does not overwrite")
     require_spark()
     from wex.engine.streaming.rules import with_order  # noqa: PLC0415
-    from wex.spark.dead_letters import aside  # noqa: PLC0415
+    from wex.spark.dead_letters import bad_row_handling  # noqa: PLC0415
     from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
 
     with_order(found)
-    apart = aside(bad_rows, bad_rows_to)
+    apart = bad_row_handling(bad_rows, bad_rows_to)
     if stream and not allow_unbounded and refused(found):
         return FINDING
 
