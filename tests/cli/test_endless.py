@@ -45,9 +45,9 @@ def on_a_terminal(command: list[str], folder: Path, until: bytes) -> tuple[int, 
 def test_stopped_on_a_terminal_and_started_again(tmp_path: Path) -> None:
     table = market.trades(4_000, 5).sort_by("ts")
     (tmp_path / "in").mkdir()
-    for at in range(8):
-        parquet.write_table(table.slice(500 * at, 500), tmp_path / "in" / f"{at}.parquet")
-        os.utime(tmp_path / "in" / f"{at}.parquet", (1_767_225_600 + at,) * 2)
+    for index in range(8):
+        parquet.write_table(table.slice(500 * index, 500), tmp_path / "in" / f"{index}.parquet")
+        os.utime(tmp_path / "in" / f"{index}.parquet", (1_767_225_600 + index,) * 2)
     job = [WEX, "run", str(TREND), "--input", "in", "--output", "out", "--stream", "--checkpoint", "c",
            "--option", "maxFilesPerTrigger=1", *SMALL]  # fmt: skip
     status, shown = on_a_terminal([*job, "--trigger", "0 seconds"], tmp_path, b" events of ")
@@ -73,19 +73,19 @@ def test_messages(tmp_path: Path) -> None:
     """A source of messages, as Kafka is: JSON in a column `value`."""
     (tmp_path / "in").mkdir()
     (tmp_path / "w.wex").write_text(HEAD + "window up match [x > x[-1]] measure max(x) as top")
-    values = [at * at % 7 for at in range(40)]
+    values = [index * index % 7 for index in range(40)]
     events = [
-        {"k": "ab"[at % 2], "t": f"2026-01-31T10:00:{at:02d}", "x": x}
-        for at, x in enumerate(values)
+        {"k": "ab"[index % 2], "t": f"2026-01-31T10:00:{index:02d}", "x": x}
+        for index, x in enumerate(values)
     ]
-    lines = "".join(json.dumps(each) + "\n" for each in events)
+    lines = "".join(json.dumps(event) + "\n" for event in events)
     (tmp_path / "in" / "messages.txt").write_text(lines)
     args = ("run", str(tmp_path / "w.wex"), "--input", str(tmp_path / "in"), "--input-format", "text",
             "--output", str(tmp_path / "out"), "--stream", "--checkpoint", str(tmp_path / "c"),
             "--watermark", "2 seconds", "--expire-after", "1 hour", *SMALL)  # fmt: skip
     done = run(*args)
     assert done.returncode == 0, done.stderr
-    rises = [at for at in range(2, 38) if values[at] > values[at - 2]]
+    rises = [index for index in range(2, 38) if values[index] > values[index - 2]]
     assert written(tmp_path / "out") == len(rises)
     assert b"38 events of 2 streams, 0 late, 2 waiting" in done.stderr
     again = run(*args)
@@ -96,7 +96,10 @@ def test_half_a_message(tmp_path: Path) -> None:
     """It ends a job with its text; the next start, from the same checkpoint, puts it aside."""
     (tmp_path / "in").mkdir()
     (tmp_path / "w.wex").write_text(HEAD + "window up match [x > x[-1]] measure max(x) as top")
-    events = [json.dumps({"k": "a", "t": f"2026-01-31T10:00:{at:02d}", "x": at}) for at in range(9)]
+    events = [
+        json.dumps({"k": "a", "t": f"2026-01-31T10:00:{index:02d}", "x": index})
+        for index in range(9)
+    ]
     events[4] = events[4][:-9]
     (tmp_path / "in" / "messages.txt").write_text("\n".join(events) + "\n")
     args = ("run", str(tmp_path / "w.wex"), "--input", str(tmp_path / "in"), "--input-format", "text",
@@ -112,8 +115,8 @@ def test_half_a_message(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"8 events of 1 stream, 0 late, 1 bad row diverted to {bad}," in done.stderr.decode()
     assert written(tmp_path / "out") == 7
-    (told,) = letters(bad)
-    assert told["row"] == events[4]
+    (letter,) = letters(bad)
+    assert letter["row"] == events[4]
 
 
 def test_wrong_data(tmp_path: Path) -> None:
@@ -156,14 +159,14 @@ def test_mistakes(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert b"the stream x = " in refused.stderr
     assert b"--allow-unbounded" in refused.stderr
-    for more, said in {
+    for more, expected in {
         (): b"--checkpoint",
         ("--checkpoint", checkpoint, "--mode", "overwrite"): b"appends",
         ("--checkpoint", checkpoint, "--expire-after", "soon"): b"'1 hour'",
     }.items():
         done = run(*args, *more)
         assert done.returncode == 2
-        assert said in done.stderr, done.stderr
+        assert expected in done.stderr, done.stderr
     nothing = run("run", str(spec), "--output", out)
     assert nothing.returncode == 2
     assert b"--input" in nothing.stderr

@@ -97,23 +97,23 @@ def test_java_is_killed(tmp_path: Path) -> None:
         time.sleep(0.2)
     for process in java_of(job.pid):
         os.kill(process, signal.SIGKILL)
-    _, said = job.communicate()
-    assert job.returncode == 3, said
+    _, errors = job.communicate()
+    assert job.returncode == 3, errors
     # PySpark's own server of accumulators may complain, too, before or after, from a thread.
-    assert b"error[spark-failed]: the Java process of Spark has ended" in said, said
-    assert b"start it again with the same --checkpoint" in said, said
+    assert b"error[spark-failed]: the Java process of Spark has ended" in errors, errors
+    assert b"start it again with the same --checkpoint" in errors, errors
 
 
 def java_of(parent: int) -> list[int]:
     """Return the Java processes below a process, also where a shell has started them."""
     listed = subprocess.run(["ps", "-eo", "pid,ppid,comm"], capture_output=True, text=True, check=True)  # fmt: skip
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
-    below, found = {parent}, []
+    below, result = {parent}, []
     for pid, ppid, name in sorted(rows, key=lambda row: int(row[0])):
         if int(ppid) in below:
             below.add(int(pid))
-            found += [int(pid)] if "java" in name else []
-    return found
+            result += [int(pid)] if "java" in name else []
+    return result
 
 
 STAGE = "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 in stage 1.0"

@@ -20,10 +20,10 @@ def test_parquet_to_parquet_and_not_over_it(tmp_path: Path) -> None:
     args = ("run", str(TREND), "--input", str(tmp_path / "in"), "--output", str(tmp_path / "out"))
     done = run(*args, "--master", "local[2]", "--conf", "spark.sql.shuffle.partitions=3")
     assert done.returncode == 0, done.stderr
-    found = parquet.read_table(tmp_path / "out")
+    result = parquet.read_table(tmp_path / "out")
     expected = wex.find(examples.spec("trend"), table)
-    assert found.num_rows == expected.num_rows
-    assert sorted(found["mean"].to_pylist()) == sorted(expected["mean"].to_pylist())
+    assert result.num_rows == expected.num_rows
+    assert sorted(result["mean"].to_pylist()) == sorted(expected["mean"].to_pylist())
     assert f"{expected.num_rows:,} windows in 5,000 events of 7 streams".encode() in done.stderr
     again = run(*args)
     assert again.returncode == 2
@@ -50,21 +50,21 @@ def test_csv_of_ones_own(tmp_path: Path) -> None:
     done = run(*args, "--conf", "spark.sql.session.timeZone=UTC")
     assert done.returncode == 0, done.stderr
     expected = wex.find(examples.spec("trend"), table)
-    written = [csv.read_csv(each) for each in sorted((tmp_path / "out.csv").glob("part-*.csv"))]
-    assert sum(each.num_rows for each in written) == expected.num_rows
+    written = [csv.read_csv(file) for file in sorted((tmp_path / "out.csv").glob("part-*.csv"))]
+    assert sum(part.num_rows for part in written) == expected.num_rows
 
 
 def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("symbol,ts,price\nA,2026-01-31 10:00:00,\n")
     (tmp_path / "text.csv").write_text("symbol,ts,price\nA,2026-01-31 10:00:00,abc\n")
     (tmp_path / "short.csv").write_text("symbol,ts\nA,2026-01-31 10:00:00\n")
-    said = {
+    expected = {
         "bad.csv": b"column `price`, stream 'A', event 0",
         "text.csv": b"'abc'",
         "short.csv": b"no such column",
         "none.csv": b"does not exist",
     }
-    for name, words in said.items():
+    for name, words in expected.items():
         out = tmp_path / "out"
         done = run("run", str(TREND), "--input", str(tmp_path / name), "--output", str(out))
         assert (done.returncode, words in done.stderr) == (2, True), (name, done.stderr)
@@ -98,7 +98,8 @@ def test_bad_rows_are_put_aside(tmp_path: Path) -> None:
         "stream s (k string, t timestamp, x int) partition by k order by t window up match [x > x[-1]]"
     )
     lines = [
-        f"{'ab'[at % 2]},2026-01-31 10:00:{at:02d},{at * at % 7},note {at}" for at in range(40)
+        f"{'ab'[index % 2]},2026-01-31 10:00:{index:02d},{index * index % 7},note {index}"
+        for index in range(40)
     ]
     lines[5] = "a,2026-01-31 10:00:05,5x,WEX1:{}:WEX1"
     lines[11] = "b,,3,no time"
@@ -107,13 +108,13 @@ def test_bad_rows_are_put_aside(tmp_path: Path) -> None:
     out, bad = tmp_path / "out", tmp_path / "bad"
     args = ("run", str(spec), "--input", str(tmp_path / "in.csv"), "--output", str(out), "--conf",
             "spark.sql.shuffle.partitions=2", "--conf", "spark.sql.session.timeZone=UTC")  # fmt: skip
-    for wrong, said in {
+    for wrong, expected in {
         ("--bad-rows", "divert"): b"--bad-rows-to",
         ("--bad-rows-to", str(bad)): b"--bad-rows divert",
         ("--bad-rows", "divert", "--bad-rows-to", "nowhere://x"): b"nowhere://x",
     }.items():
         refused = run(*args, *wrong)
-        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+        assert (refused.returncode, expected in refused.stderr) == (2, True), refused.stderr
         assert b"Traceback" not in refused.stderr
     failed = run(*args)
     assert failed.returncode == 2
@@ -122,14 +123,14 @@ def test_bad_rows_are_put_aside(tmp_path: Path) -> None:
     done = run(*aside)
     assert done.returncode == 0, done.stderr
     assert b"in 37 events of 2 streams, 3 bad rows diverted to " in done.stderr
-    told = letters(bad)
-    assert sorted((each["code"], each["column"]) for each in told) == [
+    dead = letters(bad)
+    assert sorted((letter["code"], letter["column"]) for letter in dead) == [
         ("null-order", "t"), ("wrong-value", "t"), ("wrong-value", "x"),
     ]  # fmt: skip
-    five = next(each for each in told if each["column"] == "x")
+    five = next(letter for letter in dead if letter["column"] == "x")
     assert five["message"] == "'5x' is no int"
     assert five["row"] == {"k": "a", "t": "2026-01-31 10:00:05", "x": "5x", "note": "WEX1:{}:WEX1"}
-    good = [line.split(",")[:3] for at, line in enumerate(lines) if at not in {5, 11, 17}]
+    good = [line.split(",")[:3] for index, line in enumerate(lines) if index not in {5, 11, 17}]
     rises = sum(
         one[0] == two[0] and int(one[2]) < int(two[2])
         for key in "ab"
@@ -139,7 +140,7 @@ def test_bad_rows_are_put_aside(tmp_path: Path) -> None:
     kept = {path.name for path in bad.iterdir()}
     again = run(*aside, "--mode", "overwrite")
     assert again.returncode == 0, again.stderr
-    assert letters(bad) == told
+    assert letters(bad) == dead
     assert not kept & {path.name for path in bad.iterdir()}
     refused = run(*aside[:5], str(tmp_path / "other"), *aside[6:])
     assert (refused.returncode, b"another run" in refused.stderr) == (2, True), refused.stderr

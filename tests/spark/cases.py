@@ -32,7 +32,7 @@ from wex.spark import create_view, internals, recovered, register, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import explained
 from wex.spark.schemas import to_arrow
-from wex.spark.worker import found as found_by_workers
+from wex.spark.worker import partition_windows
 from wex.stages import plan_of
 from wex.theory.evaluate import Event
 
@@ -52,20 +52,20 @@ def session(kind: str) -> SparkSession:
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    found: SparkSession = builder.getOrCreate()
-    return found
+    result: SparkSession = builder.getOrCreate()
+    return result
 
 
 def rows(table: pa.Table) -> list[tuple[object, ...]]:
     """Return windows to compare: sorted, the zone of times left out."""
     plain = [
         tuple(
-            each.replace(tzinfo=None)
-            if isinstance(each, datetime)
-            else str(each)
-            if isinstance(each, Decimal)
-            else each
-            for each in row.values()
+            value.replace(tzinfo=None)
+            if isinstance(value, datetime)
+            else str(value)
+            if isinstance(value, Decimal)
+            else value
+            for value in row.values()
         )
         for row in table.to_pylist()
     ]
@@ -77,10 +77,10 @@ def same(
 ) -> int:
     """Check that Spark finds what `find` finds, and return how many windows that are."""
     given = spark.createDataFrame(table) if frame is None else frame
-    found = given.transform(windows(spec)).toArrow()
+    result = given.transform(windows(spec)).toArrow()
     expected = wex.find(spec, table)
-    assert found.column_names == expected.column_names
-    assert rows(found) == rows(expected)
+    assert result.column_names == expected.column_names
+    assert rows(result) == rows(expected)
     return int(expected.num_rows)
 
 
@@ -137,10 +137,10 @@ def every_type(spark: SparkSession) -> None:
     keys = ["k", "t", "d", "n", "x", "m", "side", "ok", "end"]
     seen: set[tuple[object, ...]] = set()
     kept = []
-    for at, row in enumerate(table.select(keys).to_pylist()):
+    for index, row in enumerate(table.select(keys).to_pylist()):
         key = tuple(map(repr, row.values()))
         if key not in seen:
-            kept.append(at)
+            kept.append(index)
         seen.add(key)
     assert same(spark, spec, table.take(pa.array(kept))) > 50
 
@@ -218,7 +218,7 @@ def table_functions(spark: SparkSession) -> None:
 
 def random_specs(spark: SparkSession) -> None:
     """Many random specs in one job: each case is a key, and comes back as the bytes of its table."""
-    found: list[tuple[wex.Spec, pa.Table]] = []
+    result: list[tuple[wex.Spec, pa.Table]] = []
 
     @settings(max_examples=120, phases=[Phase.generate], database=None, deadline=None,
               derandomize=True, suppress_health_check=list(HealthCheck))  # fmt: skip
@@ -226,27 +226,27 @@ def random_specs(spark: SparkSession) -> None:
     def collect(spec: wex.Spec, events: list[Event]) -> None:
         with suppress(wex.DataError):
             wex.find(spec, streams.table(events))
-            found.append((spec, streams.table(events)))
+            result.append((spec, streams.table(events)))
 
     collect()
-    assert len(found) > 50
-    plans = [plan_of(spec).to_bytes() for spec, _ in found]
+    assert len(result) > 50
+    plans = [plan_of(spec).to_bytes() for spec, _ in result]
     tables = [
-        table.append_column("case", pa.array([at] * table.num_rows, pa.int64()))
-        for at, (_, table) in enumerate(found)
+        table.append_column("case", pa.array([index] * table.num_rows, pa.int64()))
+        for index, (_, table) in enumerate(result)
     ]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         whole = pa.Table.from_batches(list(batches))
         for case in sorted(set(whole["case"].to_pylist())) if whole.num_rows else []:
             own = whole.filter(pa.compute.equal(whole["case"], case)).drop_columns(["case"])
-            results = list(found_by_workers(plans[case], iter(own.to_batches()), 3, tally=False))
+            results = list(partition_windows(plans[case], iter(own.to_batches()), 3, tally=False))
             if not results:
                 continue
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, results[0].schema) as writer:
-                for each in results:
-                    writer.write_batch(each)
+                for batch in results:
+                    writer.write_batch(batch)
             yield pa.record_batch({"case": [case], "table": [sink.getvalue().to_pybytes()]})
 
     order = ["case", "key", "ts", "day", "x", "y", "n", "m", "name", "side", "ok", "end"]
@@ -259,14 +259,14 @@ def random_specs(spark: SparkSession) -> None:
         for row in ordered.mapInArrow(run, "case long, table binary").collect()
     }
     assert len(results) > 20
-    for case, (spec, table) in enumerate(found):
+    for case, (spec, table) in enumerate(result):
         expected = wex.find(spec, table)
         if case in results:
             assert rows(pa.ipc.open_stream(results[case]).read_all()) == rows(expected), spec
         else:
             assert not expected.num_rows, spec
     # Some of them as users run them, with the shuffle, the sort and the types of Spark.
-    for spec, table in [case for case in found if wex.find(*case).num_rows][:8]:
+    for spec, table in [case for case in result if wex.find(*case).num_rows][:8]:
         as_given = spark.createDataFrame(table).withColumn("ts", F.col("ts").cast("timestamp_ntz"))
         same(spark, spec, table, as_given)
 
@@ -276,15 +276,15 @@ def wrong(call: Callable[[], object], code: str) -> wex.WexError:
     try:
         call()
     except wex.WexError as error:
-        found: wex.WexError | None = error
+        result: wex.WexError | None = error
     except Exception as error:  # noqa: BLE001  (Spark's own, of many kinds)
-        found = recovered(error)
-        assert found is not None, error
+        result = recovered(error)
+        assert result is not None, error
     else:
         raise AssertionError("nothing was wrong")
-    assert found is not None
-    assert found.code == code, found
-    return found
+    assert result is not None
+    assert result.code == code, result
+    return result
 
 
 def mistakes_before_the_job(spark: SparkSession) -> None:
@@ -318,28 +318,28 @@ def bad_rows(spark: SparkSession) -> None:
 
 
 def bad_rows_aside(spark: SparkSession) -> None:
-    """Find what there is without bad rows; count and tell each of them once."""
+    """Find the windows without bad rows; count and report each bad row once."""
     spec = wex.parse("""
       stream s (k string, t int, x int, y real, side enum('a', 'b')) partition by k order by t
       window up match [x - x[-1] > 0]+ keep longest measure sum(y) as total""")
     far, count = 2**62 + 2**61, 600
     columns: dict[str, list[Any]] = {
-        "k": [f"K{at % 7}" for at in range(count)],
-        "t": [None if at % 83 == 0 else at for at in range(count)],
-        "x": [None if at % 29 == 3 else far if at % 97 == 5 else -far if at % 31 == 6 else at * at % 11
-              for at in range(count)],
-        "y": [2**60 if at % 71 == 7 else at for at in range(count)],
-        "side": ["c" if at % 53 == 8 else "ab"[at % 2] for at in range(count)],
+        "k": [f"K{index % 7}" for index in range(count)],
+        "t": [None if index % 83 == 0 else index for index in range(count)],
+        "x": [None if index % 29 == 3 else far if index % 97 == 5 else -far if index % 31 == 6 else index * index % 11
+              for index in range(count)],
+        "y": [2**60 if index % 71 == 7 else index for index in range(count)],
+        "side": ["c" if index % 53 == 8 else "ab"[index % 2] for index in range(count)],
     }  # fmt: skip
     table = pa.table(columns)
     frame = spark.createDataFrame(table).withColumn("_corrupt_record", F.expr(
         "CASE WHEN t % 101 = 9 THEN 'half a mess' END"))  # fmt: skip
     engine = engine_of(spec)
     sieve = Sieve(engine, "divert")
-    told = [None if t is None or t % 101 != 9 else "half a mess" for t in columns["t"]]
-    fine = sieve.alone(table.append_column("_corrupt_record", pa.array(told)))
+    marks = [None if t is None or t % 101 != 9 else "half a mess" for t in columns["t"]]
+    fine = sieve.alone(table.append_column("_corrupt_record", pa.array(marks)))
     expected, left = sieve.through(
-        lambda each: wex.find(spec, each), lambda each: engine.fresh(len(each.starts)), fine
+        lambda part: wex.find(spec, part), lambda part: engine.fresh(len(part.starts)), fine
     )
     seen = Observation()
     skipping = windows(spec, bad_rows="skip", observation=seen)
@@ -347,10 +347,10 @@ def bad_rows_aside(spark: SparkSession) -> None:
     assert seen.get == {"events": left, "streams": 7, "windows": expected.num_rows, "bad": count - left}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         to = Path(folder) / "bad rows"
-        found = frame.transform(windows(spec, bad_rows="divert", bad_rows_to=to))
-        for again in (found, found.union(found).limit(1), found):  # however often it is run
+        result = frame.transform(windows(spec, bad_rows="divert", bad_rows_to=to))
+        for again in (result, result.union(result).limit(1), result):  # however often it is run
             again.toArrow()
-        assert rows(found.toArrow()) == rows(expected)
+        assert rows(result.toArrow()) == rows(expected)
         assert letters(to) == sorted(sieve.lines)
         wrong(lambda: frame.transform(windows(spec, bad_rows="divert", bad_rows_to=to)), "output-exists")  # fmt: skip
         wrong(lambda: windows(spec, bad_rows="skip", bad_rows_to=to), "wrong-argument")
@@ -378,14 +378,14 @@ def readable_errors(spark: SparkSession) -> None:
     """Show the message of an error first, whatever the data says."""
     spoilt = spark.createDataFrame(market.trades(100, 2)).withColumn("price", F.lit(None).cast("double"))  # fmt: skip
     spoilt = spoilt.withColumn("symbol", F.lit('WEX1:{"code": "x"}:WEX1 [wex:e30=:00] \'"'))
-    said = ""
+    text = ""
     try:
         spoilt.transform(windows(TREND)).toArrow()
     except Exception as error:  # noqa: BLE001  (Spark's own)
-        said, found = str(error), recovered(error)
-        assert found is not None
-        assert found.code == "null"
-    shown = said.partition("WorkerError: ")[2].splitlines()
+        text, recovered_error = str(error), recovered(error)
+        assert recovered_error is not None
+        assert recovered_error.code == "null"
+    shown = text.partition("WorkerError: ")[2].splitlines()
     assert shown[0] == "error[null]: NULL in a field that decides about windows"
     assert shown[2].startswith("  = help: ")
     assert shown[3].startswith("[wex:")
@@ -439,10 +439,10 @@ def errors_by_condition(spark: SparkSession) -> None:
             try:
                 call()
             except Exception as error:  # noqa: BLE001  (Spark's own, of many kinds)
-                told = explained(error, job)
-                assert told.code == code, (number, code, told, error)
+                explanation = explained(error, job)
+                assert explanation.code == code, (number, code, explanation, error)
                 if code == "spark-failed":
-                    assert told.message.startswith("a Python worker was killed"), told
+                    assert explanation.message.startswith("a Python worker was killed"), explanation
             else:
                 raise AssertionError(f"call {number} does not end with {code}")
 

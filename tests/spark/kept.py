@@ -50,9 +50,9 @@ def stream(spark: SparkSession) -> DataFrame:
 def events(count: int) -> pa.Table:
     """Return the first events of the same stream."""
     return pa.table({
-        "k": [f"K{at % 5}" for at in range(count)],
-        "t": pa.array([FIRST + timedelta(seconds=at) for at in range(count)], pa.timestamp("us", "UTC")),
-        "x": [at * at % 11 for at in range(count)],
+        "k": [f"K{index % 5}" for index in range(count)],
+        "t": pa.array([FIRST + timedelta(seconds=index) for index in range(count)], pa.timestamp("us", "UTC")),
+        "x": [index * index % 11 for index in range(count)],
     })  # fmt: skip
 
 
@@ -90,13 +90,13 @@ def still_readable(spark: SparkSession, work: Path) -> None:
     processor.feed(events(before))
     expected = processor.feed(events(after).slice(before))
     # Spark would want to know of the batches before, too.
-    found = pa.concat_tables(map(parquet.read_table, (work / "out").glob("part-*.parquet")))
+    result = pa.concat_tables(map(parquet.read_table, (work / "out").glob("part-*.parquet")))
     assert expected.num_rows > 10
 
     def plain(table: pa.Table) -> list[tuple[object, ...]]:
         return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
 
-    assert plain(found.cast(expected.schema)) == plain(expected)
+    assert plain(result.cast(expected.schema)) == plain(expected)
 
 
 def main(folder: str) -> None:

@@ -1,6 +1,6 @@
 """An endless job that is killed again and again loses nothing and writes nothing twice.
 
-Some of its rows are bad: they are put aside, each once.
+Some of its rows are bad: they are diverted, each once.
 
 python -m tests.spark.killed KILLS [SECONDS]: the job is a process of its own, killed without
 warning at random moments while it works; then it may finish, and its output is compared.
@@ -30,7 +30,7 @@ SPEC = wex.parse("""
 """)
 
 MOST = 2_000  # files in all
-AHEAD, ROWS = 12, 500  # files that wait for the job, and the rows of each
+AHEAD, ROWS = 12, 500  # files that wait for the job, and rows in a file
 JOB = ["run", "up.wex", "--input", "in", "--output", "out", "--stream", "--checkpoint", "checkpoint",
        "--option", "maxFilesPerTrigger=1", "--buckets", "4", "--watermark", "1 second",
        "--conf", "spark.sql.shuffle.partitions=2", "--bad-rows", "divert", "--bad-rows-to", "bad"]  # fmt: skip
@@ -40,10 +40,10 @@ def trades(count: int) -> pa.Table:
     """Return trades of which some have no price, and some one without a difference to the last."""
     table = market.trades(count, 50).sort_by("ts")
     prices = table["price"].to_pylist()
-    for at in range(0, count, 37):
-        prices[at] = None if at % 2 else float("nan")
-    for at in range(0, count, 700):
-        prices[at : at + 100] = [float("inf")] * len(prices[at : at + 100])
+    for index in range(0, count, 37):
+        prices[index] = None if index % 2 else float("nan")
+    for index in range(0, count, 700):
+        prices[index : index + 100] = [float("inf")] * len(prices[index : index + 100])
     return table.set_column(2, "price", pa.array(prices, pa.float64()))
 
 
@@ -89,14 +89,14 @@ def main(kills: int, seconds: float | None = None) -> None:
         last = start(folder)
         assert last.wait() == 0
         spark = session("classic")
-        found = spark.read.parquet(str(folder / "out")).toArrow()
+        result = spark.read.parquet(str(folder / "out")).toArrow()
         spark.stop()
         expected, bad = without_bad(SPEC, table.slice(0, ROWS * files), 1)
-        agree(found, expected)
+        agree(result, expected)
         assert letters(folder / "bad") == bad, "bad rows are lost, or there twice"
         took = time.monotonic() - began
         print(  # noqa: T201
-            f"killed {done} times in {took:.0f} s, {batches(folder)} batches, {found.num_rows} windows,"
+            f"killed {done} times in {took:.0f} s, {batches(folder)} batches, {result.num_rows} windows,"
             f" {len(bad)} bad rows: fine"
         )
 

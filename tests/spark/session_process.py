@@ -58,9 +58,7 @@ class SessionProcess:
 
     def close(self) -> None:
         """End the session and the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()
 
 
 def run_case(spark: SparkSession, name: str) -> None:

@@ -37,9 +37,9 @@ CLAUSES = wex.parse("""
 """)
 
 
-def agree(found: pa.Table, expected: pa.Table) -> None:
+def agree(result: pa.Table, expected: pa.Table) -> None:
     """Check that windows are the same; sums of floats depend on how rows were cut into batches."""
-    ours, theirs = rows(found), rows(expected)
+    ours, theirs = rows(result), rows(expected)
     assert len(ours) == len(theirs)
     for one, two in zip(ours, theirs, strict=True):
         for our, their in zip(one, two, strict=True):
@@ -60,12 +60,12 @@ def written(table: pa.Table, folder: Path, parts: int, *, shuffle: int = 0) -> N
     table = table.take(pa.array(order))
     folder.mkdir(exist_ok=True)
     begin = len(list(folder.glob("*.parquet")))
-    for at, chunk in enumerate(np.array_split(np.arange(table.num_rows), parts)):
-        path = folder / f"{begin + at:04d}.parquet"
+    for index, chunk in enumerate(np.array_split(np.arange(table.num_rows), parts)):
+        path = folder / f"{begin + index:04d}.parquet"
         hidden = path.with_name(f".{path.name}")  # Spark reads no file that is half written
         pq.write_table(table.take(pa.array(chunk)), hidden)
         # Spark reads files in the order of their time, to the millisecond.
-        os.utime(hidden, (MODIFIED + begin + at,) * 2)
+        os.utime(hidden, (MODIFIED + begin + index,) * 2)
         hidden.rename(path)
 
 
@@ -86,9 +86,9 @@ def run(frame: DataFrame, work: Path, name: str) -> tuple[pa.Table, list[dict[st
         .start()
     )
     query.awaitTermination()
-    progress = [counts_in(each) for each in query.recentProgress]
+    progress = [counts_in(batch) for batch in query.recentProgress]
     out = frame.sparkSession.read.schema(frame.schema).parquet(str(work / f"{name}-out"))
-    return out.toArrow(), [each for each in progress if each]
+    return out.toArrow(), [counts for counts in progress if counts]
 
 
 def final_watermark(table: pa.Table, seconds: int) -> pa.Table:
@@ -105,17 +105,17 @@ def so_far(spec: wex.Spec, table: pa.Table) -> pa.Table:
 def without_bad(spec: wex.Spec, table: pa.Table, seconds: int) -> tuple[pa.Table, list[str]]:
     """Return the windows of the good rows that the last watermark has passed, and all dead letters.
 
-    What is wrong by itself is told when it comes, the rest when the watermark has passed it.
+    A row that is wrong by itself is reported when it comes, others when the watermark has passed them.
     """
     engine = engine_of(spec)
     sieve = Sieve(engine, "divert")
     last = pc.max(table["ts"]).as_py() - timedelta(seconds=seconds)
     fine = sieve.alone(table)
     passed = fine.filter(pc.less_equal(fine["ts"], pa.scalar(last, fine["ts"].type)))
-    found, _ = sieve.through(
-        lambda each: so_far(spec, each), lambda each: engine.fresh(len(each.starts)), passed
+    result, _ = sieve.through(
+        lambda part: so_far(spec, part), lambda part: engine.fresh(len(part.starts)), passed
     )
-    return found, sorted(sieve.lines)
+    return result, sorted(sieve.lines)
 
 
 # --- The cases
@@ -127,9 +127,9 @@ def any_batches(spark: SparkSession, work: Path) -> None:
         name = f"plain{parts}"
         written(table, work / f"{name}-in", parts)
         frame = source(spark, work / f"{name}-in").transform(windows(spec, buckets=4))
-        found, seen = run(frame, work, name)
-        agree(found, so_far(spec, table))
-        assert sum(each["processed"] for each in seen) == table.num_rows
+        result, seen = run(frame, work, name)
+        agree(result, so_far(spec, table))
+        assert sum(counts["processed"] for counts in seen) == table.num_rows
         assert seen[-1]["streams"] == 20
 
 
@@ -140,11 +140,11 @@ def within_the_watermark(spark: SparkSession, work: Path) -> None:
         name = f"marked{parts}"
         written(table, work / f"{name}-in", parts, shuffle=600)
         frame = source(spark, work / f"{name}-in", "20 seconds").transform(windows(spec, buckets=4))
-        found, seen = run(frame, work, name)
-        agree(found, so_far(spec, passed))
-        assert sum(each["late"] for each in seen) == 0
-        assert sum(each["processed"] for each in seen) == passed.num_rows
-        assert max(each["buffered"] for each in seen) > 0
+        result, seen = run(frame, work, name)
+        agree(result, so_far(spec, passed))
+        assert sum(counts["late"] for counts in seen) == 0
+        assert sum(counts["processed"] for counts in seen) == passed.num_rows
+        assert max(counts["buffered"] for counts in seen) > 0
 
 
 def late_rows(spark: SparkSession, work: Path) -> None:
@@ -153,9 +153,9 @@ def late_rows(spark: SparkSession, work: Path) -> None:
     written(rest, work / "late-in", 2)
     written(early, work / "late-in", 1)
     frame = source(spark, work / "late-in", "10 seconds").transform(windows(TREND, buckets=4))
-    found, seen = run(frame, work, "late")
-    assert sum(each["late"] for each in seen) == 100
-    agree(found, so_far(TREND, final_watermark(rest, 10)))
+    result, seen = run(frame, work, "late")
+    assert sum(counts["late"] for counts in seen) == 100
+    agree(result, so_far(TREND, final_watermark(rest, 10)))
     strict = source(spark, work / "late-in", "10 seconds")
     strict = strict.transform(windows(TREND, buckets=4, late="error"))
     wrong(lambda: run(strict, work, "strict"), "late")
@@ -175,9 +175,9 @@ def silent_keys(spark: SparkSession, work: Path) -> None:
     table = table.filter(pc.invert(silent))
     written(table, work / "silent-in", 3)
     chosen = windows(spec, buckets=2, expire_after=timedelta(seconds=10), allow_unbounded=True)
-    found, _ = run(source(spark, work / "silent-in", "1 second").transform(chosen), work, "silent")
-    assert found["symbol"].to_pylist() == ["S000"]
-    assert found["n"].to_pylist() == [pc.sum(pc.equal(table["symbol"], "S000")).as_py()]
+    result, _ = run(source(spark, work / "silent-in", "1 second").transform(chosen), work, "silent")
+    assert result["symbol"].to_pylist() == ["S000"]
+    assert result["n"].to_pylist() == [pc.sum(pc.equal(table["symbol"], "S000")).as_py()]
 
 
 def keys_that_come_and_go(spark: SparkSession, work: Path) -> None:
@@ -187,28 +187,28 @@ def keys_that_come_and_go(spark: SparkSession, work: Path) -> None:
       window rise match [price > price[-1]]+ within 2 seconds measure max(price) as top
     """)
     random = np.random.default_rng(3)
-    keys, each = 2_000, 8
-    begins = np.repeat(np.sort(random.uniform(0, 300, keys)), each)
-    times = ((begins + random.uniform(0, 3, keys * each)) * 1e6).astype(np.int64)
+    keys, events = 2_000, 8
+    begins = np.repeat(np.sort(random.uniform(0, 300, keys)), events)
+    times = ((begins + random.uniform(0, 3, keys * events)) * 1e6).astype(np.int64)
     table = pa.table({
-        "symbol": [f"K{at // each}" for at in range(keys * each)],
+        "symbol": [f"K{index // events}" for index in range(keys * events)],
         "ts": pa.array(times + MODIFIED * 1_000_000, pa.timestamp("us", "UTC")),
-        "price": 100 + random.integers(-3, 4, keys * each),
+        "price": 100 + random.integers(-3, 4, keys * events),
     }).sort_by("ts")  # fmt: skip
     table = table.set_column(2, "price", table["price"].cast(pa.float64()))
     written(table, work / "many-in", 6)
     chosen = windows(spec, buckets=4, expire_after=timedelta(seconds=10), allow_unbounded=True)
-    found, seen = run(source(spark, work / "many-in", "1 second").transform(chosen), work, "many")
+    result, seen = run(source(spark, work / "many-in", "1 second").transform(chosen), work, "many")
     last = pc.max(table["ts"]).as_py() - timedelta(seconds=1)
     passed = final_watermark(table, 1)
     ends = table.group_by("symbol").aggregate([("ts", "max")])
-    gone = ends.filter(
+    expired = ends.filter(
         pc.less(ends["ts_max"], pa.scalar(last - timedelta(seconds=10), ends["ts_max"].type))
     )["symbol"]
-    silent = pc.is_in(passed["symbol"], value_set=gone.combine_chunks())
+    silent = pc.is_in(passed["symbol"], value_set=expired.combine_chunks())
     ended = wex.find(spec, passed.filter(silent))
     going = so_far(spec, passed.filter(pc.invert(silent)))
-    agree(found, pa.concat_tables([ended, going]))
+    agree(result, pa.concat_tables([ended, going]))
     # All keys of a bucket expire at the latest when it is next called.
     assert seen[-1]["streams"] < keys // 4
     assert sum(count["processed"] for count in seen) == passed.num_rows
@@ -219,8 +219,8 @@ def restarts(spark: SparkSession, work: Path) -> None:
     written(table.slice(0, 2_500), work / "again-in", 2)
     for begin in (2_500, 6_000):
         frame = source(spark, work / "again-in").transform(windows(TREND, buckets=4))
-        found, _ = run(frame, work, "again")
-        agree(found, so_far(TREND, table.slice(0, begin)))
+        result, _ = run(frame, work, "again")
+        agree(result, so_far(TREND, table.slice(0, begin)))
         if begin < 6_000:
             written(table.slice(2_500), work / "again-in", 2)
 
@@ -242,9 +242,9 @@ def upgrades(spark: SparkSession, work: Path) -> None:
     for text, begin in steps:
         written(table.slice(begin, 1_000), work / "new-in", 1)
         frame = source(spark, work / "new-in").transform(windows(wex.parse(text), buckets=4))
-        found, _ = run(frame, work, "new")
+        result, _ = run(frame, work, "new")
         columns = so_far(wex.parse(first), table.slice(0, begin + 1_000))
-        agree(found.select(columns.column_names), columns)
+        agree(result.select(columns.column_names), columns)
     written(table.slice(0, 10), work / "new-in", 1)
 
     def refused(old: str, new: str) -> str:
@@ -263,9 +263,9 @@ def upgrades(spark: SparkSession, work: Path) -> None:
     error = wrong(lambda: run(frame, work, "new"), "state-buckets")
     assert "buckets=4" in str(error)
     frame = source(spark, work / "new-in").transform(windows(wex.parse(first), buckets=4))
-    found, seen = run(frame, work, "new")  # what was refused has done no harm
+    result, seen = run(frame, work, "new")  # what was refused has done no harm
     assert seen[-1]["late"] == 10
-    agree(found.select(columns.column_names), columns)
+    agree(result.select(columns.column_names), columns)
 
 
 def downstream(spark: SparkSession, work: Path) -> None:
@@ -273,8 +273,8 @@ def downstream(spark: SparkSession, work: Path) -> None:
     table = market.trades(9_000, 20).sort_by("ts")
     written(table, work / "down-in", 6, shuffle=300)
     events = source(spark, work / "down-in", "10 seconds")
-    found = events.transform(windows(TREND, buckets=4))
-    counted = found.groupBy(F.window("window_end", "5 seconds")).agg(F.count("*").alias("n"))
+    result = events.transform(windows(TREND, buckets=4))
+    counted = result.groupBy(F.window("window_end", "5 seconds")).agg(F.count("*").alias("n"))
     by_time, _ = run(counted.select("window.end", "n"), work, "counted")
     passed = final_watermark(table, 10)
     last = pc.max(table["ts"]).as_py() - timedelta(seconds=10)
@@ -293,11 +293,11 @@ def downstream(spark: SparkSession, work: Path) -> None:
     pairs, _ = run(joined, work, "joined")
     prices = table.filter(pc.greater(table["price"], 110)).to_pylist()
     together = sorted(
-        (row["symbol"], row["end_index"], each["ts"])
+        (row["symbol"], row["end_index"], price["ts"])
         for row in so_far(TREND, passed).to_pylist()
-        for each in prices
-        if each["symbol"] == row["symbol"]
-        and row["window_end"] - timedelta(seconds=1) <= each["ts"] <= row["window_end"]
+        for price in prices
+        if price["symbol"] == row["symbol"]
+        and row["window_end"] - timedelta(seconds=1) <= price["ts"] <= row["window_end"]
     )
     assert together
     assert sorted(tuple(row.values()) for row in pairs.to_pylist()) == together
@@ -323,14 +323,14 @@ def two_specs(spark: SparkSession, work: Path) -> None:
     up, down = (
         source(spark, work / "odd-in")
         .withWatermark("bucket", "1 second")
-        .transform(windows(each, buckets=2))
-        for each in specs
+        .transform(windows(spec, buckets=2))
+        for spec in specs
     )
-    columns = [f"c{at}" for at in range(len(up.columns))]
-    found, seen = run(up.toDF(*columns).union(down.toDF(*columns)), work, "odd")
-    expected = pa.concat_tables([so_far(each, passed).rename_columns(columns) for each in specs])
-    agree(found, expected)
-    assert sum(each["processed"] for each in seen) == 2 * passed.num_rows
+    columns = [f"c{index}" for index in range(len(up.columns))]
+    result, seen = run(up.toDF(*columns).union(down.toDF(*columns)), work, "odd")
+    expected = pa.concat_tables([so_far(spec, passed).rename_columns(columns) for spec in specs])
+    agree(result, expected)
+    assert sum(counts["processed"] for counts in seen) == 2 * passed.num_rows
     batch = spark.read.parquet(str(work / "odd-in")).transform(windows(specs[0]))
     agree(batch.toDF(*columns).toArrow(), so_far(specs[0], named).rename_columns(columns))
 
@@ -340,9 +340,9 @@ def zones(spark: SparkSession, work: Path) -> None:
     zone = "spark.sql.session.timeZone"
     before = spark.conf.get(zone)
     table = market.trades(2_000, 5).sort_by("ts")
-    for at, each in enumerate(("UTC", "Europe/Berlin")):
-        spark.conf.set(zone, each)
-        written(table.slice(1_000 * at, 1_000), work / "zone-in", 1)
+    for index, name in enumerate(("UTC", "Europe/Berlin")):
+        spark.conf.set(zone, name)
+        written(table.slice(1_000 * index, 1_000), work / "zone-in", 1)
         frame = source(spark, work / "zone-in", "1 second").transform(windows(TREND, buckets=2))
         run(frame, work, "zone")
     spark.conf.set(zone, str(before))
@@ -407,12 +407,12 @@ def poison(spark: SparkSession, work: Path) -> None:
       window up match [n - n[-1] > 0 and price > 0]{1,3} measure count() as n""")
     far, count = 2**62 + 2**61, 1_200
     trades = market.trades(count, 6).sort_by("ts")
-    numbers = [far if at % 150 < 15 else -far if at % 150 < 30 else at * at % 11 for at in range(count)]  # fmt: skip
+    numbers = [far if index % 150 < 15 else -far if index % 150 < 30 else index * index % 11 for index in range(count)]  # fmt: skip
     good = trades.append_column("n", pa.array(numbers, pa.int64()))
-    prices = [float("nan") if at % 97 == 7 else None if at % 89 == 8 else each
-              for at, each in enumerate(trades["price"].to_pylist())]  # fmt: skip
+    prices = [float("nan") if index % 97 == 7 else None if index % 89 == 8 else price
+              for index, price in enumerate(trades["price"].to_pylist())]  # fmt: skip
     table = good.set_column(2, "price", pa.array(prices, pa.float64()))
-    parts = [table.slice(at * 300, 300) for at in range(4)]
+    parts = [table.slice(index * 300, 300) for index in range(4)]
 
     def query(bad_rows: str, to: Path | None = None) -> tuple[pa.Table, list[dict[str, int]]]:
         choice = windows(spec, buckets=4, bad_rows=bad_rows, bad_rows_to=to)  # type: ignore[arg-type]
@@ -434,11 +434,11 @@ def poison(spark: SparkSession, work: Path) -> None:
     mended = pa.concat_tables([good.slice(0, 600), *parts[2:]])
     for part in (2, 3):
         written(parts[part], work / "in", 1)
-        found, seen = query("divert", to)
-        assert sum(each["bad"] for each in seen) > 0
-        expected, told = without_bad(spec, mended.slice(0, 300 * (part + 1)), 1)
-        agree(found, expected)
-        assert letters(to) == told
+        result, seen = query("divert", to)
+        assert sum(counts["bad"] for counts in seen) > 0
+        expected, dead = without_bad(spec, mended.slice(0, 300 * (part + 1)), 1)
+        agree(result, expected)
+        assert letters(to) == dead
     assert len({json.loads(line)["code"] for line in letters(to)}) == 2
 
 

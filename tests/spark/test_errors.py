@@ -49,18 +49,18 @@ def worker_error(error: wex.WexError, secret: bytes = SECRET) -> WorkerError:
 
 
 def as_spark_says_it(error: WorkerError, before: str, after: str) -> Exception:
-    said = f"{before}\nTraceback (most recent call last):\n  File x\nWorkerError: {error}\n{after}"
-    return ValueError(said)
+    text = f"{before}\nTraceback (most recent call last):\n  File x\nWorkerError: {error}\n{after}"
+    return ValueError(text)
 
 
 @given(errors, texts, texts)
 def test_what_a_worker_raises_comes_back(error: wex.WexError, before: str, after: str) -> None:
-    found = recovered(as_spark_says_it(worker_error(error), before, after))
-    assert type(found) is type(error)
-    assert vars(found) == vars(error) | ({"key": found.key} if isinstance(found, wex.DataError) else {})  # fmt: skip
+    result = recovered(as_spark_says_it(worker_error(error), before, after))
+    assert type(result) is type(error)
+    assert vars(result) == vars(error) | ({"key": result.key} if isinstance(result, wex.DataError) else {})  # fmt: skip
     if isinstance(error, wex.DataError):
-        assert isinstance(found, wex.DataError)
-        assert found.key == error.key
+        assert isinstance(result, wex.DataError)
+        assert result.key == error.key
 
 
 @given(st.lists(texts, max_size=12).map("".join), st.booleans())
@@ -74,8 +74,8 @@ def test_nothing_else_is_an_error(text: str, chained: bool) -> None:
 @given(errors, st.data())
 def test_a_damaged_one_is_none(error: wex.WexError, data: st.DataObject) -> None:
     sealed = str(worker_error(error)).splitlines()[-1]
-    at = data.draw(st.integers(0, len(sealed) - 1))
-    cut = sealed[:at] if data.draw(st.booleans()) else sealed[:at] + "~" + sealed[at + 1 :]
+    index = data.draw(st.integers(0, len(sealed) - 1))
+    cut = sealed[:index] if data.draw(st.booleans()) else sealed[:index] + "~" + sealed[index + 1 :]
     assert recovered(ValueError(cut)) is None
     assert recovered(worker_error(error, b"another process")) is None
 
@@ -83,9 +83,9 @@ def test_a_damaged_one_is_none(error: wex.WexError, data: st.DataObject) -> None
 def test_an_error_inside_the_data_of_another() -> None:
     inner = worker_error(wex.WexError("inner", "of another process", None), b"theirs")
     outer = worker_error(wex.WexError("outer", f"a value {inner} is no int", None))
-    found = recovered(ValueError(f"{inner} {outer}"))
-    assert found is not None
-    assert found.code == "outer"
+    result = recovered(ValueError(f"{inner} {outer}"))
+    assert result is not None
+    assert result.code == "outer"
 
 
 def test_people_can_read_it() -> None:
@@ -112,15 +112,15 @@ def test_errors_that_cannot_be_shown() -> None:
 
 
 def test_what_a_worker_says_of_itself_is_told_in_a_line() -> None:
-    said = (
+    text = (
         "Job aborted due to stage failure:\n"
         "Traceback (most recent call last):\n  File x\nKeyError: 'first'\n"
         "Traceback (most recent call last):\n  File y, line 3\nModuleNotFoundError: No module named 'z'\n"
         "\tat org.apache.spark.api.python.Runner\n"
     )
-    told = explained(ValueError(said), Job("in.csv", "out.csv"))
-    assert told.code == "spark-failed"
-    assert "a Python worker failed: ModuleNotFoundError: No module named 'z'" in told.message
+    error = explained(ValueError(text), Job("in.csv", "out.csv"))
+    assert error.code == "spark-failed"
+    assert "a Python worker failed: ModuleNotFoundError: No module named 'z'" in error.message
 
 
 class Java:
@@ -161,8 +161,8 @@ def test_causes_of_java() -> None:
     file = Java("org.apache.spark.SparkException", unreadable, header)
     assert explained(BridgeError(file), JOB).code == "columns-differ"
     file.cause = Java("java.io.IOException", None)
-    told = explained(BridgeError(file), JOB)
-    assert (told.code, told.message) == (
+    error = explained(BridgeError(file), JOB)
+    assert (error.code, error.message) == (
         "unreadable",
         "Encountered error while reading file 1.csv.",
     )
@@ -171,8 +171,8 @@ def test_causes_of_java() -> None:
     memory = Java("java.lang.OutOfMemoryError", "Java heap space")
     assert explained(BridgeError(Java("x.SparkException", "Job aborted.", memory)), JOB).message == "Java has no memory left"  # fmt: skip
     other = Java("x.SparkException", "[OTHER] Something else. SQLSTATE: 1\n\tat x")
-    told = explained(BridgeError(other), JOB)
-    assert (told.code, told.message) == ("spark-failed", "Spark: Something else.")
+    error = explained(BridgeError(other), JOB)
+    assert (error.code, error.message) == ("spark-failed", "Spark: Something else.")
 
 
 def test_causes_in_the_trace_of_a_server() -> None:
@@ -182,8 +182,8 @@ def test_causes_in_the_trace_of_a_server() -> None:
     error.getStackTrace = lambda: (  # type: ignore[attr-defined]
         "x.StreamingQueryException\n\tat x\nCaused by: x.SparkException: [CAST_INVALID_INPUT] The value 'a'. SQLSTATE: 2"
     )
-    told = explained(error, JOB)
-    assert (told.code, told.message) == ("wrong-value", "in.csv: The value 'a'.")
+    explanation = explained(error, JOB)
+    assert (explanation.code, explanation.message) == ("wrong-value", "in.csv: The value 'a'.")
 
 
 @pytest.mark.parametrize("name", ["PATH_NOT_FOUND", "PATH_NOT_FOUND.BELOW"])

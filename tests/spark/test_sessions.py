@@ -14,24 +14,6 @@ import pytest
 
 from tests.spark.session_process import BATCH, STREAMING, SessionProcess
 
-
-@pytest.mark.parametrize("case", BATCH)
-def test_batch(session_process: SessionProcess, case: str) -> None:
-    session_process.run(case)
-
-
-@pytest.mark.parametrize("case", STREAMING)
-def test_streaming(session_process: SessionProcess, case: str) -> None:
-    session_process.run(case)
-
-
-def test_killed() -> None:
-    """The short form of `make soak`."""
-    command = [sys.executable, "-m", "tests.spark.killed", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "fine" in done.stdout, done.stdout + done.stderr[-3000:]
-
-
 WITHOUT = """
 import sys
 
@@ -52,8 +34,28 @@ print(error.hint)
 """
 
 
+# First the tests with processes of their own, then those that share a session.
+
+
+def test_killed() -> None:
+    """The short form of `make soak`."""
+    command = [sys.executable, "-m", "tests.spark.killed", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "fine" in done.stdout, done.stdout + done.stderr[-3000:]
+
+
 def test_workers_without_wex(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
     command = [sys.executable, "-c", CODE, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "install wex-windows" in done.stdout, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("case", BATCH)
+def test_batch(session_process: SessionProcess, case: str) -> None:
+    session_process.run(case)
+
+
+@pytest.mark.parametrize("case", STREAMING)
+def test_streaming(session_process: SessionProcess, case: str) -> None:
+    session_process.run(case)

@@ -150,11 +150,11 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream appends to the output; --mode overwrite is not possible")
     require_spark()
     from wex.engine.streaming.rules import with_order  # noqa: PLC0415
-    from wex.spark.dead_letters import aside  # noqa: PLC0415
+    from wex.spark.dead_letters import bad_row_handling  # noqa: PLC0415
     from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
 
     with_order(spec)
-    apart = aside(bad_rows, bad_rows_to)
+    apart = bad_row_handling(bad_rows, bad_rows_to)
     if stream and not allow_unbounded and is_refused(spec):
         return FINDING
 

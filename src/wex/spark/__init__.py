@@ -1,6 +1,6 @@
-"""WEX on Spark: windows of a spec in DataFrames, batch by batch of Arrow columns on the workers.
+"""WEX on Spark: the windows of a spec in DataFrames, batches of Arrow columns on the workers.
 
-Works on classic sessions and on Spark Connect, and sets nothing in a session that it is given.
+It works on classic sessions and on Spark Connect, and changes no setting of a session.
 """
 
 from wex.spark.dataframe import create_view, windows

@@ -1,4 +1,4 @@
-"""A whole job: read what Spark reads, find the windows, write what Spark writes."""
+"""A batch job: read any source of Spark, find the windows, write them to any target of Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from wex.engine.engine import Engine
-    from wex.spark.dead_letters import Aside
+    from wex.spark.dead_letters import BadRowHandling
     from wex.spec import tree
 
 ENDINGS = {
@@ -45,7 +45,7 @@ WITHOUT_SCHEMA = ("csv", "json")
 
 @dataclass(frozen=True)
 class Job:
-    """What is read and written; formats go by the endings of the paths, else they are Parquet."""
+    """The source and the target; a format that is not given follows from the ending, or is Parquet."""
 
     source: str
     target: str
@@ -57,7 +57,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a job has seen."""
+    """The counts of a job."""
 
     events: int
     streams: int
@@ -65,19 +65,21 @@ class Summary:
     bad: int = 0
 
 
-def run_job(spark: SparkSession, spec: tree.Spec, job: Job, apart: Aside | None = None) -> Summary:
-    """Run a job; what is wrong with the data is the WexError that a worker has raised."""
+def run_job(
+    spark: SparkSession, spec: tree.Spec, job: Job, handling: BadRowHandling | None = None
+) -> Summary:
+    """Run a job; an error of Spark or of a worker is a WexError."""
     engine = engine_of(with_order(spec))
     target_format = job.target_format or format_of(job.target)
     new, run = not Path(job.target).exists(), new_run()
-    letters = None if apart is None else apart.letters
+    letters = None if handling is None else handling.letters
     check_workers(spark)
     if letters is not None and job.mode == "error":
         letters.refuse_used()
     try:
         events = _read(spark, engine, job)
-        seen = Observation("wex")
-        result = counted(windows_and_tally(engine, events, apart, run), seen)
+        observed = Observation("wex")
+        result = counted(windows_and_tally(engine, events, handling, run), observed)
         options = {"header": "true"} if target_format == "csv" else {}
         writer = result.write.format(target_format).options(**options).mode(job.mode)
         earlier = [] if letters is None or job.mode != "overwrite" else letters.files()
@@ -94,7 +96,7 @@ def run_job(spark: SparkSession, spec: tree.Spec, job: Job, apart: Aside | None 
     for name in earlier:
         assert letters is not None
         letters.remove(name)
-    numbers = {name: int(value or 0) for name, value in seen.get.items()}
+    numbers = {name: int(value or 0) for name, value in observed.get.items()}
     return Summary(**numbers)
 
 
@@ -110,35 +112,34 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
 
 
 def as_declared(texts: DataFrame, engine: Engine) -> DataFrame:
-    """Return columns of texts with the types of the stream line: in any order, others are left out.
+    """Return text columns cast to the types of the stream line; other columns are left out.
 
-    A row with a text that does not fit its type is marked, with all its texts.
+    A row with a text that does not fit its type is marked with all its texts, as JSON.
     """
-    there = [each for each in declared_schema(engine).fields if each.name in texts.columns]
-    read = {
-        each.name: (F.col(quoted(each.name)), F.col(quoted(each.name)).try_cast(each.dataType))
-        for each in there
-    }
-    columns = [value.alias(name) for name, (_, value) in read.items()]
-    if CORRUPT in engine.fields:
-        plain = [F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in there]
-        return texts.select(*plain)
-    wrong = [text.isNotNull() & value.isNull() for text, value in read.values()]
+    fields = [field for field in declared_schema(engine).fields if field.name in texts.columns]
+    given = {field.name: F.col(quoted(field.name)) for field in fields}
+    if CORRUPT in engine.fields:  # the user's own column of that name: nothing is marked
+        return texts.select(
+            *(given[field.name].cast(field.dataType).alias(field.name) for field in fields)
+        )
+    values = {field.name: given[field.name].try_cast(field.dataType) for field in fields}
+    wrong = [given[name].isNotNull() & value.isNull() for name, value in values.items()]
     row = F.struct(*(F.col(quoted(name)) for name in texts.columns))
-    told = F.when(reduce(or_, wrong, F.lit(False)), F.to_json(row, {"ignoreNullFields": "false"}))
-    return texts.select(*columns, told.alias(CORRUPT))
+    mark = F.when(reduce(or_, wrong, F.lit(False)), F.to_json(row, {"ignoreNullFields": "false"}))
+    columns = [value.alias(name) for name, value in values.items()]
+    return texts.select(*columns, mark.alias(CORRUPT))
 
 
-# For readers of JSON: a row that does not fit is marked, with its text.
+# Options of readers of JSON: a row that does not fit is marked with its text.
 MARKED = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
 
 
 def marked_schema(engine: Engine) -> StructType:
-    """Return the schema that a stream line declares, and a column to mark rows in."""
+    """Return the schema that a stream line declares, and the column that marks rows."""
     schema = declared_schema(engine)
     return schema if CORRUPT in engine.fields else schema.add(CORRUPT, StringType())
 
 
 def format_of(path: str) -> str:
-    """Return the format that the ending of a path stands for."""
+    """Return the format for the ending of a path."""
     return ENDINGS.get(Path(path.rstrip("/")).suffix.lower(), "parquet")

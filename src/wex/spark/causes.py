@@ -20,6 +20,8 @@ from typing import Any
 # In a stack trace, and behind the task and the executor in the message of a job that failed.
 PRINTED = re.compile(r"(?:^Caused by|\(TID \d+\) \([^()]*\)): ([\w.$]+)(?:: )?(.*)$", re.MULTILINE)
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ")
+TRACEBACK = "Traceback (most recent call last)"
+RAISED = re.compile(r"^[\w.]+: .+$", re.MULTILINE)  # the end of a traceback
 SQLSTATE = re.compile(r"\s+SQLSTATE: \w+\W*$")
 
 
@@ -62,6 +64,13 @@ class Cause:
         lines = (line for line in self.message.splitlines() if line.strip())
         first = SQLSTATE.sub("", next(lines, "").strip())
         return CONDITION.sub("", first, count=1) if CONDITION.match(first) else first
+
+    @property
+    def raised_by_worker(self) -> str | None:
+        """Return the exception of a Python worker, if its traceback is in the message."""
+        _, marker, traceback = self.message.rpartition(TRACEBACK)
+        raised = RAISED.search(traceback) if marker else None
+        return None if raised is None else raised[0]
 
 
 def causes_of(error: BaseException) -> Iterator[Cause]:

@@ -1,4 +1,4 @@
-"""`df.transform(windows(spec))`: the columns that count, sorted by stream, through the engine.
+"""`df.transform(windows(spec))`: the columns that a spec reads, sorted by stream, through the engine.
 
 The plan travels to the workers as bytes; they load neither grammar nor solver.
 """
@@ -18,7 +18,7 @@ from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.rules import rules_of, with_order
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
-from wex.spark.dead_letters import Aside, aside, new_run
+from wex.spark.dead_letters import BadRowHandling, bad_row_handling, new_run
 from wex.spark.internals import spark_schema_of
 from wex.spark.schemas import arrow_schema, quoted
 from wex.spark.session import check_workers
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from wex.spark.dead_letters import Letter
     from wex.spec import SpecLike
 
-METRICS = "wex:"  # before the names of windows: under that counts are observed
+METRICS = "wex:"  # prefix of the names under which counts are observed
 PARTITION = "partition"
 PARTITIONS = "spark.sql.shuffle.partitions"
-ROWS = 1 << 19  # that a worker puts together before it looks for windows
+BATCH_ROWS = 1 << 19  # rows that a worker joins before it looks for windows
 
 
 def windows(  # noqa: PLR0913  (each a choice of its own)
@@ -58,49 +58,56 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
-    Its columns are those of `wex.find`. What does not fit, a column that is missing or of another
-    type, is told before any job starts. A row that cannot be an event fails the job, is skipped, or
-    is diverted to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of
-    `events`, `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames:
-    see "Running it for months" in the docs.
+    The columns are those of `wex.find`. A column that is missing or of another type is an error
+    before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
+    to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
+    `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
+    "Running it for months" in the docs.
     """
     written = as_spec(spec)
     filled = with_order(written, partition_by, order_by)
     engine = engine_of(filled)
-    apart = aside(bad_rows, bad_rows_to)
+    handling = bad_row_handling(bad_rows, bad_rows_to)
 
     def transform(frame: DataFrame) -> DataFrame:
         check_workers(frame.sparkSession)
         if not frame.isStreaming:
             warn(written)
-            if apart.letters is not None:
-                apart.letters.refuse_used()
-            if observation is None and apart.choice == "fail":
+            if handling.letters is not None:
+                handling.letters.refuse_used()
+            if observation is None and handling.choice == "fail":
                 return _mapped(engine, frame, tally=False)
-            name = observation or METRICS + "+".join(each.name for each in engine.plan.windows)
-            return counted(windows_and_tally(engine, frame, apart, new_run()), name)
+            return counted(
+                windows_and_tally(engine, frame, handling, new_run()),
+                observation or metrics_name(engine),
+            )
         from wex.spark.streaming import streaming_windows  # noqa: PLC0415
 
         if not allow_unbounded:
             refuse_unbounded(written)
-        rules = rules_of(late, expire_after, max_open, buckets, apart.choice)
-        return streaming_windows(filled, engine, frame, rules, apart.letters)
+        rules = rules_of(late, expire_after, max_open, buckets, handling.choice)
+        return streaming_windows(filled, engine, frame, rules, handling.letters)
 
     return transform
 
 
-def windows_and_tally(
-    engine: Engine, frame: DataFrame, apart: Aside | None = None, run: str = ""
-) -> DataFrame:
-    """Return windows, and among them rows without a name that count: see `counted`.
+def metrics_name(engine: Engine) -> str:
+    """Return the name under which the counts of a spec are observed."""
+    return METRICS + "+".join(window.name for window in engine.plan.windows)
 
-    Rows are the only way out of a worker. `run` is the name of the files for bad rows.
+
+def windows_and_tally(
+    engine: Engine, frame: DataFrame, handling: BadRowHandling | None = None, run: str = ""
+) -> DataFrame:
+    """Return windows, and among them rows without a window that hold counts: see `counted`.
+
+    A worker has no other way out than rows. `run` is a prefix of the names of files of bad rows.
     """
-    return _mapped(engine, frame, tally=True, apart=apart, run=run)
+    return _mapped(engine, frame, tally=True, handling=handling, run=run)
 
 
 def counted(tallied: DataFrame, name: Observation | str) -> DataFrame:
-    """Return windows without the rows that count, which are observed under a name."""
+    """Return windows without the rows that hold counts, which are observed under a name."""
     no_name, first, second = F.col("window_name").isNull(), F.col("start_index"), F.col("end_index")
     observed = tallied.observe(
         name,
@@ -113,79 +120,91 @@ def counted(tallied: DataFrame, name: Observation | str) -> DataFrame:
 
 
 def create_view(spark: SparkSession, name: str, spec: SpecLike, source: str) -> None:
-    """Make a temporary view of the windows of a spec in a table or view."""
+    """Create a temporary view of the windows of a spec in a table or view."""
     spark.table(source).transform(windows(spec)).createOrReplaceTempView(name)
 
 
 def _mapped(
-    engine: Engine, frame: DataFrame, *, tally: bool, apart: Aside | None = None, run: str = ""
+    engine: Engine,
+    frame: DataFrame,
+    *,
+    tally: bool,
+    handling: BadRowHandling | None = None,
+    run: str = "",
 ) -> DataFrame:
-    empty = arrow_schema(frame.schema, engine).empty_table()
-    result = SortedScan(engine).feed(empty)  # raises if the columns do not fit
-    stream, apart = engine.stream, apart or Aside()
-    chosen, own = by_position(frame, engine)
+    """Return the windows of a batch DataFrame; columns that do not fit are an error."""
+    schema = arrow_schema(frame.schema, engine)
+    result = SortedScan(engine).feed(schema.empty_table())
+    stream, handling = engine.stream, handling or BadRowHandling()
+    chosen, plain = with_plain_names(frame, engine)
     ties = [
         name
         for name, type_ in stream.fields
         if type_ != OTHER and name not in (*stream.partition_by, *stream.order_by)
     ]
-    by = [own[name] for name in (*stream.partition_by, *stream.order_by, *ties)]
-    keys = [own[name] for name in stream.partition_by]
-    if apart.folder is None:
-        together = chosen.repartition(*keys) if keys else chosen.repartition(1)
+    order = [plain[name] for name in (*stream.partition_by, *stream.order_by, *ties)]
+    keys = [plain[name] for name in stream.partition_by]
+    if handling.folder is None:
+        partitioned = chosen.repartition(*keys) if keys else chosen.repartition(1)
     else:
-        # Files are named for the rows in them: how many partitions there are must not depend on
-        # how a job is run, and neither must their numbers.
+        # A task that runs again must write the same file again, so the number of partitions and
+        # the number of each, which is part of the name, must not depend on how a job is run.
         count = int(frame.sparkSession.conf.get(PARTITIONS, "200") or 200) if keys else 1
         number = F.pmod(F.hash(*keys), F.lit(count)) if keys else F.lit(0)
         chosen = chosen.select("*", number.alias(PARTITION))
-        together = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
-    ordered = together.sortWithinPartitions(*by)
-    function = worker(engine.plan.to_bytes(), list(own), tally=tally, apart=apart, run=run)
+        partitioned = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
+    ordered = partitioned.sortWithinPartitions(*order)
+    function = worker_function(
+        engine.plan.to_bytes(), list(plain), tally=tally, handling=handling, run=run
+    )
     return ordered.mapInArrow(function, spark_schema_of(result.schema))
 
 
-def by_position(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:
-    """Return the fields of a stream under plain names, and these by their own.
+def with_plain_names(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:
+    """Return the fields of a stream under the names c0, c1, …, and these names by field.
 
-    Spark takes a dot or a backtick in a name for something else when it passes columns to workers.
-    A column that says which rows could not be read comes along.
+    Spark misreads a dot or a backtick in a name when it passes columns to workers. The column that
+    marks unreadable rows is kept, if there is one.
     """
     fields = [name for name, _ in engine.stream.fields]
     if CORRUPT in frame.columns and CORRUPT not in fields:
         fields.append(CORRUPT)
-    names = {name: f"c{at}" for at, name in enumerate(fields)}
+    names = {name: f"c{index}" for index, name in enumerate(fields)}
     columns = [F.col(quoted(name)).alias(plain) for name, plain in names.items()]
     return frame.select(*columns), names
 
 
-def worker(
-    plan: bytes, names: list[str], *, tally: bool = False, apart: Aside | None = None, run: str = ""
+def worker_function(
+    plan: bytes,
+    names: list[str],
+    *,
+    tally: bool = False,
+    handling: BadRowHandling | None = None,
+    run: str = "",
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that workers run over the batches of a partition."""
-    secret, choice = SECRET, "fail" if apart is None else apart.choice
-    letters = None if apart is None else apart.letters
+    secret, choice = SECRET, "fail" if handling is None else handling.choice
+    letters = None if handling is None else handling.letters
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from wex.spark.worker import found  # noqa: PLC0415  (on the worker)
+        from wex.spark.worker import partition_windows  # noqa: PLC0415  (on the worker)
 
         number = 0
 
         def named() -> Iterator[pa.RecordBatch]:
             nonlocal number
-            for each in batches:
-                batch = each
-                if letters is not None and each.num_rows:
-                    number = each.column(len(names))[0].as_py()
-                if letters is not None:
-                    batch = pa.RecordBatch.from_arrays(each.columns[: len(names)], names=names)
-                yield batch.rename_columns(names)
+            for batch in batches:
+                if letters is not None and batch.num_rows:
+                    number = batch.column(len(names))[0].as_py()
+                yield pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
 
         def letter() -> Letter:
             assert letters is not None
             return letters.letter(f"{run}-{number:05d}")
 
         with sealed_errors(secret):
-            yield from found(plan, named(), ROWS, tally=tally, bad_rows=choice, letter=letter)
+            yield from partition_windows(
+                plan, named(), BATCH_ROWS, tally=tally, bad_rows=choice, letter=letter
+            )
 
     return work

@@ -1,7 +1,7 @@
-"""Bad rows put aside: a folder of JSON lines, each with what is wrong and the row as it came.
+"""Dead letters: bad rows in a folder of JSON lines, each with its error and the row as it came.
 
-The workers write the files, each under a name that depends on what it holds and not on who writes
-it when: a task or a micro-batch that is done again writes the same file again.
+The workers write the files. The name of a file depends only on the rows in it: a task or a
+micro-batch that is repeated writes the same file again.
 """
 
 from __future__ import annotations
@@ -23,60 +23,57 @@ if TYPE_CHECKING:
     from wex.engine.input.bad_rows import BadRows
 
 ENDING = ".jsonl"
-AT_ONCE = ("s3", "gcs", "abfs")  # where a file is there when it is whole, and cannot be renamed
-OF_SPARK = {"s3a": "s3", "s3n": "s3"}  # schemes that Arrow names in another way
+OBJECT_STORES = ("s3", "gcs", "abfs")  # a file appears when it is closed, and cannot be renamed
+ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Arrow's names for the schemes of Hadoop
 
 
 @dataclass(frozen=True)
-class Aside:
-    """What becomes of bad rows: the choice, and the folder that they are put in."""
+class BadRowHandling:
+    """The choice for bad rows, and the folder for those that are diverted."""
 
     choice: BadRows = "fail"
     folder: str | None = None
 
     @property
     def letters(self) -> DeadLetters | None:
-        """Return the folder, if there is one."""
+        """Return the folder of dead letters, if there is one."""
         return None if self.folder is None else DeadLetters(self.folder)
 
 
-def aside(bad_rows: object, bad_rows_to: object) -> Aside:
-    """Return what is to become of bad rows; what cannot be is a WexError."""
+def bad_row_handling(bad_rows: object, bad_rows_to: object) -> BadRowHandling:
+    """Return the arguments for bad rows, checked: the folder must be usable."""
     if bad_rows not in CHOICES:
-        hint = "say 'fail', 'skip' or 'divert'"
-        raise WexError("wrong-argument", f"bad_rows is {bad_rows!r}", hint)
+        message = f"bad_rows must be 'fail', 'skip' or 'divert', got {bad_rows!r}"
+        raise WexError("wrong-argument", message, "choose one of the three")
     choice: BadRows = bad_rows  # type: ignore[assignment]
     if choice == "divert" and bad_rows_to is None:
-        message = "bad rows are diverted, and nothing says where to"
+        message = "bad_rows is 'divert', and bad_rows_to names no folder"
         raise WexError("wrong-argument", message, "give a folder: bad_rows_to, --bad-rows-to")
     if choice != "divert" and bad_rows_to is not None:
-        message = f"a folder for bad rows is given, and they are not diverted but {_DONE[choice]}"
+        message = f"bad_rows_to needs bad_rows='divert', got {choice!r}"
         hint = "say bad_rows='divert', --bad-rows divert, or leave the folder out"
         raise WexError("wrong-argument", message, hint)
     if bad_rows_to is None:
-        return Aside(choice)
+        return BadRowHandling(choice)
     if not isinstance(bad_rows_to, str | os.PathLike) or not os.fspath(bad_rows_to):
-        message = f"bad_rows_to is {bad_rows_to!r}"
+        message = f"bad_rows_to must be a path or a URL, got {bad_rows_to!r}"
         raise WexError("wrong-argument", message, "give the path or the URL of a folder")
-    folder = _everywhere(str(os.fspath(bad_rows_to)))
+    folder = _absolute(str(os.fspath(bad_rows_to)))
     DeadLetters(folder).files()  # raises if it cannot be used
-    return Aside(choice, folder)
+    return BadRowHandling(choice, folder)
 
 
-_DONE = {"fail": "an error", "skip": "skipped"}
-
-
-def _everywhere(folder: str) -> str:
-    """Return a folder as Arrow names it, the same for all processes."""
+def _absolute(folder: str) -> str:
+    """Return a folder as Arrow names it, independent of the working directory of a process."""
     scheme, mark, rest = folder.partition("://")
     if mark and scheme.lower() != "file":
-        return f"{OF_SPARK.get(scheme.lower(), scheme)}://{rest}"
+        return f"{ARROW_SCHEMES.get(scheme.lower(), scheme)}://{rest}"
     plain = rest if mark else folder.removeprefix("file:")
     return os.path.abspath(plain)  # noqa: PTH100  (no link is followed)
 
 
 def new_run() -> str:
-    """Return a name for the files of one batch run."""
+    """Return a prefix for the files of one batch job."""
     return uuid4().hex[:12]
 
 
@@ -87,27 +84,27 @@ class DeadLetters:
     folder: str
 
     def write(self, name: str, lines: Iterable[str]) -> None:
-        """Write a file, whole or not at all, over the one of that name."""
+        """Write a file, completely or not at all, over the one of that name."""
         letter = self.letter(name)
         letter.add(lines)
         letter.close()
 
     def letter(self, name: str) -> Letter:
-        """Return a file that is there when it is closed; one without a line is not."""
+        """Return a new file; it appears when it is closed, if it has lines."""
         return Letter(self, name)
 
     def files(self, prefix: str = "") -> list[str]:
-        """Return the files of dead letters in the folder, by name."""
+        """Return the names of the files of dead letters in the folder, sorted."""
         try:
             system, folder = self.opened()
             inside = system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
         except (OSError, pa.ArrowException) as error:
             raise self.unusable(error) from error
-        named = [each.base_name for each in inside if each.is_file]
+        named = [entry.base_name for entry in inside if entry.is_file]
         return sorted(name for name in named if name.startswith(prefix) and name.endswith(ENDING))
 
     def remove(self, prefix: str = "") -> None:
-        """Remove files of dead letters, and nothing else."""
+        """Remove files of dead letters."""
         try:
             system, folder = self.opened()
             for name in self.files(prefix):
@@ -116,28 +113,28 @@ class DeadLetters:
             raise self.unusable(error) from error
 
     def refuse_used(self) -> None:
-        """Raise a WexError if there are files of another run."""
+        """Raise a WexError if the folder has files of another job."""
         if self.files():
             message = f"{self.folder} has bad rows of another run in it"
             hint = "choose another folder, or empty it; `wex run` has --mode overwrite and append"
             raise WexError("output-exists", message, hint)
 
     def opened(self) -> tuple[fs.FileSystem, str]:
-        """Return the file system, and where the folder is in it."""
+        """Return the file system, and the path of the folder in it."""
         if "://" not in self.folder:
             return fs.LocalFileSystem(), self.folder
         system, path = fs.FileSystem.from_uri(self.folder)
         return system, path.rstrip("/")
 
     def unusable(self, error: Exception) -> WexError:
-        """Return what it means that the folder cannot be used."""
+        """Return the error for a folder that cannot be used."""
         message = f"bad rows cannot be put into {self.folder}: {str(error).splitlines()[0]}"
         hint = "give a folder that every worker can write to: a path, s3://, gs:// or hdfs://"
         return WexError("bad-rows-to", message, hint)
 
 
 class Letter:
-    """A file of dead letters that grows out of sight."""
+    """A file of dead letters: hidden until it is closed."""
 
     def __init__(self, letters: DeadLetters, name: str) -> None:
         self._letters, self._name = letters, name
@@ -154,7 +151,7 @@ class Letter:
             if self._out is None:
                 system, folder = self._letters.opened()
                 system.create_dir(folder, recursive=True)
-                at_once = system.type_name in AT_ONCE
+                at_once = system.type_name in OBJECT_STORES
                 hidden = f".{self._name}-{uuid4().hex}"
                 self._hidden = f"{folder}/{self._name + ENDING if at_once else hidden}"
                 self._out = system.open_output_stream(self._hidden)
@@ -163,7 +160,7 @@ class Letter:
             raise self._letters.unusable(error) from error
 
     def abort(self) -> None:
-        """Leave nothing behind."""
+        """Remove the hidden file."""
         if self._out is None:
             return
         try:
@@ -173,7 +170,7 @@ class Letter:
             raise self._letters.unusable(error) from error
 
     def close(self) -> None:
-        """Let the file be seen."""
+        """Make the file visible under its name."""
         if self._out is None:
             return
         try:

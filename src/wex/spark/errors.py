@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from wex.spark.causes import Cause, Text, causes_of
 if TYPE_CHECKING:
     from wex.spark.batch_job import Job
 
-TRACEBACK = "Traceback (most recent call last)"
 FEWER_ROWS = "fewer rows in a micro-batch help, too: --option maxFilesPerTrigger=1"
 
 
@@ -63,12 +61,10 @@ def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexE
 
 
 def _summary(causes: list[Cause]) -> str:
-    """Return the exception of a worker, if its traceback is in a message, else the first message."""
+    """Return the exception of a worker, if there is one, else the first message."""
     for cause in causes:
-        traceback = cause.message.rpartition(TRACEBACK)[2] if TRACEBACK in cause.message else ""
-        raised = re.search(r"^[\w.]+: .+$", traceback, re.MULTILINE)
-        if raised is not None:
-            return f"a Python worker failed: {raised[0]}"
+        if cause.raised_by_worker is not None:
+            return f"a Python worker failed: {cause.raised_by_worker}"
     return next((cause.sentence for cause in causes if cause.sentence), causes[0].classes[0])
 
 

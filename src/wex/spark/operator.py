@@ -1,4 +1,4 @@
-"""What Spark calls with the rows of a bucket in each micro-batch, on the workers."""
+"""The stateful operator: Spark calls it on the workers with the rows of a bucket, in each micro-batch."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.spark.dead_letters import DeadLetters
 
-COUNTED = ("processed", "late", "bad", "buffered", "open", "state_bytes", "streams")
-FOUND = "windows binary, " + ", ".join(f"{name} long" for name in COUNTED)
+COUNTS = ("processed", "late", "bad", "buffered", "open", "state_bytes", "streams")
+OUTPUT_SCHEMA = "windows binary, " + ", ".join(f"{name} long" for name in COUNTS)
 
 
 class Operator(StatefulProcessor):
-    """Runs a plan, of the spec with that text, over the rows of a bucket.
+    """Runs a plan over the rows of a bucket.
 
-    A bucket has two states: its content, and where that comes from, which is written once. An
-    equivalent spec goes on with the plan that has made the content.
+    A bucket has two states: its content, and the origin of the content, which is the plan and the
+    text of the spec that made it. An equivalent spec goes on with the plan of the origin.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Operator(StatefulProcessor):
         self._plan, self._spec, self._rules = plan, spec, rules
         self._with_watermark, self._letters = with_watermark, letters
         self._secret = SECRET
-        self._written: dict[str, int] = {}  # files of dead letters, of one micro-batch and bucket
+        self._written: dict[str, int] = {}  # how many files of a name this operator has written
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Take the states that Spark keeps for a bucket."""
+        """Open the states of a bucket."""
         self._handle = handle
         self._content = handle.getValueState("content", "content binary")
         self._origin = handle.getValueState("origin", "plan binary, spec string, proved string")
@@ -59,17 +59,17 @@ class Operator(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Yield what the rows of a micro-batch bring."""
+        """Yield the windows and counts of the rows of a micro-batch."""
         blobs = [blob for frame in rows for blob in frame["rows"] if blob is not None]
         table = pa.concat_tables(map(from_ipc, blobs)) if blobs else None
         with sealed_errors(self._secret):
             bucket = self._bucket()
             with bad_rows_hint(bucket.engine.guarded, self._rules.bad_rows):
                 if self._with_watermark:
-                    found = bucket.arrive(table, _watermark_of(timerValues))
+                    windows = bucket.arrive(table, _watermark_of(timerValues))
                 else:
-                    found = bucket.run(table)
-            yield self._done(key, bucket, found)
+                    windows = bucket.run(table)
+            yield self._saved(key, bucket, windows)
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -77,32 +77,32 @@ class Operator(StatefulProcessor):
         timerValues: Any,  # noqa: N803
         expiredTimerInfo: Any,  # noqa: ARG002, N803
     ) -> Iterator[pd.DataFrame]:
-        """Yield what the watermark brings to a bucket without new rows."""
+        """Yield the windows and counts of a bucket without new rows, when the watermark has moved."""
         with sealed_errors(self._secret):
             bucket = self._bucket()
             with bad_rows_hint(bucket.engine.guarded, self._rules.bad_rows):
-                found = bucket.arrive(None, _watermark_of(timerValues))
-            yield self._done(key, bucket, found)
+                windows = bucket.arrive(None, _watermark_of(timerValues))
+            yield self._saved(key, bucket, windows)
 
     def close(self) -> None:
-        """Keep nothing."""
+        """Do nothing: Spark keeps the states."""
 
     def _bucket(self) -> Bucket:
-        from wex.spark.worker import engine_in  # noqa: PLC0415  (on the worker)
+        from wex.spark.worker import engine_of_plan  # noqa: PLC0415  (on the worker)
 
-        engine = engine_in(self._plan)
+        engine = engine_of_plan(self._plan)
         saved = self._content.get()
         if saved is None:
             self._origin.update((self._plan, self._spec, engine.fingerprint))
             return Bucket.of(engine, self._rules)
         content = bytes(saved[0])
         if made_by(content) != engine.fingerprint:
-            engine = self._earlier(engine)
+            engine = self._engine_of_origin(engine)
         return Bucket.of(engine, self._rules, content)
 
-    def _earlier(self, engine: Engine) -> Engine:
+    def _engine_of_origin(self, engine: Engine) -> Engine:
         """Return the engine that made the content; a StateError if ours finds other windows."""
-        from wex.spark.worker import engine_in  # noqa: PLC0415
+        from wex.spark.worker import engine_of_plan  # noqa: PLC0415
 
         origin = self._origin.get()
         assert origin is not None
@@ -113,14 +113,15 @@ class Operator(StatefulProcessor):
 
             check_same_windows(spec, self._spec)
             self._origin.update((plan, spec, engine.fingerprint))
-        return engine_in(bytes(plan))
+        return engine_of_plan(bytes(plan))
 
-    def _done(self, key: Any, bucket: Bucket, found: pa.Table) -> pd.DataFrame:
+    def _saved(self, key: Any, bucket: Bucket, windows: pa.Table) -> pd.DataFrame:
+        """Save a bucket, and return the row for its windows and counts."""
         import pandas as pd  # noqa: PLC0415
 
         if bucket.sieve.lines and self._letters is not None:
-            # Rows come in any order, and a file that is written again is to be the same.
-            self._letters.write(self._name(int(key[0])), sorted(bucket.sieve.lines))
+            # Sorted, because rows come in any order, and a repeated micro-batch must write the same.
+            self._letters.write(self._file_name(int(key[0])), sorted(bucket.sieve.lines))
         saved = bucket.saved()
         self._content.update((saved,))
         if self._with_watermark:
@@ -131,7 +132,7 @@ class Operator(StatefulProcessor):
                 self._handle.registerTimer(-(-following // 1000))
         counts = bucket.counts
         row = {
-            "windows": to_ipc(found) if found.num_rows else None,
+            "windows": to_ipc(windows) if windows.num_rows else None,
             "processed": counts.processed,
             "late": counts.late,
             "bad": bucket.sieve.count,
@@ -142,25 +143,26 @@ class Operator(StatefulProcessor):
         }
         return pd.DataFrame([row])
 
-    def _name(self, bucket: int) -> str:
-        """Return the name of a file that a micro-batch has, however often it is tried.
+    def _file_name(self, bucket: int) -> str:
+        """Return the name of a file of bad rows: the same whenever a micro-batch is repeated.
 
-        The checkpoint fixes the query, its micro-batches and the rows of each; several specs in one
-        query have windows of different names.
+        The checkpoint fixes the query, its micro-batches and the rows of each; the names of its
+        windows tell a spec from the others in a query.
         """
         running = micro_batch()
         if running is None:
             message = "Spark does not tell its workers which micro-batch they work on"
             raise WexError("bad-rows-to", message, "say bad_rows='skip' here")
         query, batch = running
-        from wex.spark.worker import engine_in  # noqa: PLC0415
+        from wex.spark.worker import engine_of_plan  # noqa: PLC0415
 
-        names = "\n".join(sorted(each.name for each in engine_in(self._plan).plan.windows))
+        windows = engine_of_plan(self._plan).plan.windows
+        names = "\n".join(sorted(window.name for window in windows))
         spec = hashlib.sha256(names.encode()).hexdigest()[:8]
         name = f"{query[:8]}-{spec}-{batch:08d}-{bucket:04d}"
         self._written[name] = self._written.get(name, -1) + 1
-        again = self._written[name]
-        return f"{name}-{again}" if again else name
+        earlier = self._written[name]
+        return f"{name}-{earlier}" if earlier else name
 
 
 def _watermark_of(values: Any) -> int:

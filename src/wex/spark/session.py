@@ -1,4 +1,4 @@
-"""Sessions that wex makes itself, for the command line; sessions that it is given are left alone."""
+"""Sessions for the command line, and the check of the Python that workers run."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
 }
 
-# Every partition of an endless job has a state store and a worker of its own, in each batch; the
-# checkpoint fixes how many there are.
+# Every partition of an endless job has its own state store and worker in each micro-batch; the
+# checkpoint fixes the number of partitions.
 ENDLESS = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
 
 
@@ -41,15 +41,14 @@ def new_session(
 ) -> SparkSession:
     """Return a session on a master, by default on all cores of this machine.
 
-    `progress` is Spark's own bar; `quiet`: Spark writes nothing to standard error by itself.
+    With `progress`, Spark shows its progress bar; with `quiet`, it writes nothing to standard error.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    # Workers on this machine run the same Python; where spark-submit has chosen one, that stays.
+    # Workers on this machine run the same Python, unless spark-submit has chosen one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # PySpark logs whole stack traces of the JVM beside the errors that it raises.
     logging.getLogger(TRACE_LOGGER).disabled = True
-    if quiet:  # so does the bridge to Java when Java is gone
+    if quiet:  # the bridge logs stack traces, too, when the Java process has ended
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         logging.getLogger("py4j").propagate = False
     builder = SparkSession.builder.appName("wex")
@@ -62,37 +61,37 @@ def new_session(
         with _silence() if quiet else nullcontext():
             return builder.getOrCreate()
     except Exception as error:
-        message = f"Spark does not start: {str(error).splitlines()[0]}"
+        message = f"Spark did not start: {str(error).splitlines()[0]}"
         raise WexError(
             "no-spark", message, "it needs Java 17 or later: see `java -version`"
         ) from error
 
 
 def end_session(spark: SparkSession) -> None:
-    """End a session, whatever is left of it: its Java process may be gone already."""
+    """End a session, also if its Java process has already ended."""
     with suppress(Exception):
         spark.stop()
 
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Let processes that are started here write their errors to nowhere, for as long as they live.
+    """Discard the standard error of the processes that are started in this block.
 
-    Java and the workers say much there, and all that goes wrong comes as an exception, too.
+    Java and the workers log there; their errors arrive as exceptions as well.
     """
     try:
         own = os.dup(2)
     except OSError:  # there is no standard error
         yield
         return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    discard = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        os.dup2(discard, 2)
         yield
     finally:
         os.dup2(own, 2)
         os.close(own)
-        os.close(nowhere)
+        os.close(discard)
 
 
 # Prints the version of a Python and, if it has wex, that of wex.
@@ -109,7 +108,7 @@ SECONDS = 60  # that an answer may take
 def check_workers(spark: SparkSession) -> None:
     """Raise a WexError if workers on this machine run a Python that does not have this wex.
 
-    On a cluster nobody knows before they run.
+    The Python of workers on a cluster is known only when they run.
     """
     python = python_of_local_workers(spark)
     if python is not None:
@@ -118,12 +117,12 @@ def check_workers(spark: SparkSession) -> None:
 
 @lru_cache(maxsize=16)
 def _check(python: str) -> None:
-    found = shutil.which(python)
-    if found is not None and os.path.abspath(found) == os.path.abspath(sys.executable):  # noqa: PTH100
+    program = shutil.which(python)
+    if program is not None and os.path.abspath(program) == os.path.abspath(sys.executable):  # noqa: PTH100
         return
-    wrong = "there is no such program" if found is None else _wrong_with(found)
-    if wrong is not None:
-        message = f"Spark's workers on this machine run `{python}`: {wrong}"
+    reason = "there is no such program" if program is None else _mismatch(program)
+    if reason is not None:
+        message = f"Spark's workers on this machine run `{python}`: {reason}"
         hint = (
             f"before the session is made, say `export PYSPARK_PYTHON={sys.executable}` in the shell,"
             ' or os.environ["PYSPARK_PYTHON"] = sys.executable in Python'
@@ -131,7 +130,7 @@ def _check(python: str) -> None:
         raise WexError("workers-python", message, hint)
 
 
-def _wrong_with(python: str) -> str | None:
+def _mismatch(python: str) -> str | None:
     """Return why a Python cannot run the jobs of this one; None if it can."""
     try:
         done = subprocess.run(  # noqa: S603  (the program that Spark is about to run)

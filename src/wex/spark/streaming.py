@@ -1,8 +1,8 @@
 """`windows(spec)` on streaming DataFrames: buckets of keys, each one piece of state.
 
-Rows are packed by bucket into Arrow bytes, so that types survive and Spark moves few rows; a
-stateful operator reads and writes the state of a bucket once in each micro-batch (`stateful`); what
-it has found is unpacked.
+Rows are packed by bucket into Arrow bytes, so that types survive and Spark moves few rows. A
+stateful operator reads and writes the state of a bucket once in each micro-batch (`operator`). Its
+windows, Arrow bytes as well, are unpacked into rows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import WexError
-from wex.spark.dataframe import METRICS, by_position
+from wex.spark.dataframe import metrics_name, with_plain_names
 from wex.spark.internals import WATERMARK_DELAY, spark_schema_of
-from wex.spark.operator import COUNTED, FOUND, Operator
+from wex.spark.operator import COUNTS, OUTPUT_SCHEMA, Operator
 from wex.spark.schemas import arrow_schema
 from wex.spark.session import ROCKSDB
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 BUCKET = "bucket"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PACKED = "bucket int, rows binary"
-OLDEST = (4, 1)  # version of Spark that has what is needed
+OLDEST = (4, 1)  # version of Spark with the stateful operator and Arrow table functions
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -46,7 +46,7 @@ def streaming_windows(
     rules: Rules,
     letters: DeadLetters | None = None,
 ) -> DataFrame:
-    """Return the windows of a spec, whose engine is given, in a streaming DataFrame."""
+    """Return the windows of a spec in a streaming DataFrame; `engine` is that of the spec."""
     check_version(frame.sparkSession.version)
     delay = _delay(engine, frame)
     _state_store(frame)
@@ -57,25 +57,25 @@ def streaming_windows(
         message = "silent keys expire by the watermark, and there is none"
         hint = f"say withWatermark({stream.order_by[0]!r}, ...), or --watermark to `wex run`"
         raise WexError("watermark", message, hint)
-    fields, own = by_position(frame, engine)
-    keys = [F.col(own[name]) for name in stream.partition_by]
+    fields, plain = with_plain_names(frame, engine)
+    keys = [F.col(plain[name]) for name in stream.partition_by]
     rules = rules if keys else replace(rules, buckets=1)
     number = F.pmod(F.xxhash64(*keys), F.lit(rules.buckets)).cast("int") if keys else F.lit(0)
-    packed = fields.select("*", number.alias(BUCKET)).mapInArrow(_pack(list(own)), PACKED)
-    found = packed.groupBy(BUCKET).transformWithStateInPandas(
+    packed = fields.select("*", number.alias(BUCKET)).mapInArrow(_pack(list(plain)), PACKED)
+    processed = packed.groupBy(BUCKET).transformWithStateInPandas(
         statefulProcessor=Operator(
             engine.plan.to_bytes(), str(spec), rules, delay is not None, letters
         ),
-        outputStructType=FOUND,
+        outputStructType=OUTPUT_SCHEMA,
         outputMode="Append",
         timeMode="None" if delay is None else "EventTime",
     )
-    metrics = METRICS + "+".join(each.name for each in engine.plan.windows)
-    counted = found.observe(metrics, *(F.sum(name).alias(name) for name in COUNTED))
+    sums = (F.sum(name).alias(name) for name in COUNTS)
+    counted = processed.observe(metrics_name(engine), *sums)
     columns = spark_schema_of(result.schema)
-    if delay is not None and all(each.until is None for each in engine.plan.windows):
-        # Every window comes with its last event, so that its end keeps the watermark: whatever
-        # follows may use it as event time. With `until` a window is known later, too late for that.
+    if delay is not None and all(window.until is None for window in engine.plan.windows):
+        # Every window is found with its last event, so its end keeps the watermark and later
+        # operators may use it as event time. With `until`, windows are found later than that.
         columns["window_end"].metadata = {WATERMARK_DELAY: delay}
     return counted.select("windows").mapInArrow(_unpack(columns.names), columns)
 
@@ -85,15 +85,15 @@ def check_version(version: str) -> None:
 
     >>> check_version("4.1.0.dev1")
     """
-    found = tuple(int(part) for part in version.split(".")[:2])
-    if found < OLDEST:
+    numbers = tuple(int(part) for part in version.split(".")[:2])
+    if numbers < OLDEST:
         least = ".".join(map(str, OLDEST))
         message = f"streaming windows need Spark {least} or later, and this is {version}"
         raise WexError("spark-version", message, f"pip install 'pyspark>={least}'")
 
 
 def _delay(engine: Engine, frame: DataFrame) -> int | None:
-    """Return the delay of the watermark on the order column; one on another is a mistake."""
+    """Return the delay of the watermark on the order column; one on another column is an error."""
     first = engine.stream.order_by[0]
     marked = {
         field.name: int(field.metadata[WATERMARK_DELAY])
@@ -114,9 +114,9 @@ def _state_store(frame: DataFrame) -> None:
 
 
 def _pack(names: list[str]) -> Callable[[Batches], Batches]:
-    """Return a function that yields the rows of each bucket as bytes, with their own names.
+    """Return a function that yields the rows of each bucket as bytes, under the names of the fields.
 
-    The first bucket is called in every micro-batch.
+    Bucket 0 always gets a row, so that the operator runs in every micro-batch.
     """
 
     def run(batches: Batches) -> Batches:
@@ -144,7 +144,7 @@ def _packed(buckets: list[int], rows: Sequence[bytes | None]) -> pa.RecordBatch:
 
 
 def _unpack(names: list[str]) -> Callable[[Batches], Batches]:
-    """Return a function that yields the windows in some bytes."""
+    """Return a function that yields the windows in the bytes of the operator."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""An endless job: read what Spark streams, find the windows, write them as they are found."""
+"""An endless job: read any streaming source of Spark, and write windows as they are found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wex.spark.batch_job import MARKED, WITHOUT_SCHEMA, as_declared, format_of, 
 from wex.spark.causes import condition_of
 from wex.spark.dataframe import METRICS, windows
 from wex.spark.errors import explained
-from wex.spark.operator import COUNTED
+from wex.spark.operator import COUNTS
 from wex.spark.schemas import declared_schema, quoted
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from wex.spec import tree
 
 FILES = ("parquet", "orc")
-ADDED = ("processed", "late", "bad")  # counts of a micro-batch; the others are of what there is
+ADDED = ("processed", "late", "bad")  # counts of one micro-batch; the others are of the state
 
 
 @dataclass(frozen=True)
 class Endless:
-    """How a job goes on: where it remembers what it has done, when it looks for more.
+    """The settings of an endless job.
 
-    `trigger` is `available-now`, or the time between two looks, as Spark reads it; `watermark` the
-    longest that an event may be late.
+    `checkpoint` is the folder of its state; `trigger` is `available-now` or the interval between
+    two micro-batches, and `watermark` the longest delay of an event, as Spark reads intervals.
     """
 
     checkpoint: str
@@ -49,7 +49,7 @@ class Endless:
 def start_stream(
     spark: SparkSession, spec: tree.Spec, job: Job, endless: Endless, **rules: Any
 ) -> StreamingQuery:
-    """Return the running query of a job; what is wrong with it is a WexError."""
+    """Start a job and return its query; an error of Spark is a WexError."""
     engine = engine_of(with_order(spec))
     find = windows(spec, **rules)
     try:
@@ -80,16 +80,16 @@ def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
         marked = reader.schema(marked_schema(engine)).options(**{**MARKED, **job.options})
         return marked.load(job.source)
     if source in FILES:
-        schema = _schema_there(spark, source, job) or declared_schema(engine)
+        schema = _schema_of_files(spark, source, job) or declared_schema(engine)
         return reader.schema(schema).load(job.source)
     frame = reader.load(job.source) if job.source else reader.load()
     names = {name for name, _ in engine.stream.fields}
-    told = source == "kafka" or ("value" in frame.columns and not names & set(frame.columns))
-    return from_messages(frame, engine) if told else frame
+    messages = source == "kafka" or ("value" in frame.columns and not names & set(frame.columns))
+    return from_messages(frame, engine) if messages else frame
 
 
-def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | None:
-    """Return the schema of the files that are there; None: there are none, now or any more."""
+def _schema_of_files(spark: SparkSession, source: str, job: Job) -> StructType | None:
+    """Return the schema of the files of a source; None if it has no files at the moment."""
     reader = spark.read.format(source).options(**job.options)
     try:
         return reader.load(job.source).schema
@@ -100,7 +100,7 @@ def _schema_there(spark: SparkSession, source: str, job: Job) -> StructType | No
 
 
 def _texts(spark: SparkSession, reader: DataStreamReader, engine: Engine, job: Job) -> DataFrame:
-    """Return the columns of CSV files, of the header that the first one has."""
+    """Return the columns of CSV files, named by the header of the first one."""
     plain = spark.read.format("csv").option("header", "true").options(**job.options)
     names = plain.load(job.source).columns or [name for name, _ in engine.stream.fields]
     schema = StructType([StructField(name, StringType()) for name in names])
@@ -119,23 +119,23 @@ def watched(
     query: StreamingQuery,
     job: Job,
     endless: Endless,
-    told: Callable[[dict[str, int]], None],
+    report: Callable[[dict[str, int]], None],
     stopped: Callable[[], bool],
     seconds: int = 1,
 ) -> dict[str, int]:
-    """Wait until a query ends or is stopped, telling what it does; return what it has done in all."""
+    """Wait until a query ends or is stopped, and report its counts; return the final ones."""
     seen: set[str] = set()
-    total = dict.fromkeys(COUNTED, 0)
+    total = dict.fromkeys(COUNTS, 0)
     try:
         while not query.awaitTermination(seconds):
-            for counts in _new(query, seen):
+            for counts in _new_counts(query, seen):
                 _add(total, counts)
-                told(total)
+                report(total)
             if stopped():
-                query.stop()  # what was begun is done again at the next start, once
+                query.stop()  # the next start repeats the micro-batch that was running
     except Exception as error:
         raise explained(error, job, endless.checkpoint) from error
-    for counts in _new(query, seen):
+    for counts in _new_counts(query, seen):
         _add(total, counts)
     return total
 
@@ -143,27 +143,27 @@ def watched(
 def _add(total: dict[str, int], counts: dict[str, int]) -> None:
     for name in ADDED:
         total[name] += counts.get(name, 0)
-    total.update({name: counts[name] for name in COUNTED if name in counts and name not in ADDED})
+    total.update({name: counts[name] for name in COUNTS if name in counts and name not in ADDED})
 
 
-def _new(query: StreamingQuery, seen: set[str]) -> Iterator[dict[str, int]]:
+def _new_counts(query: StreamingQuery, seen: set[str]) -> Iterator[dict[str, int]]:
     for progress in query.recentProgress:
-        # A look that finds nothing has the number of the batch to come.
+        # Not by the number of the batch: a trigger without new rows has that of the next one.
         if progress["timestamp"] not in seen:
             seen.add(progress["timestamp"])
             yield counts_in(progress)
 
 
 def counts_in(progress: Any) -> dict[str, int]:
-    """Return the counts of one micro-batch, of all specs in it; Connect spells them in another way."""
+    """Return the counts of one micro-batch, summed over its specs; Connect has another format."""
     total: dict[str, int] = {}
     for metrics, observed in progress["observedMetrics"].items():
         if not metrics.startswith(METRICS):
             continue
-        plain = observed.asDict()
-        if "values" in plain:
-            names = [each["name"] for each in plain["schema"]["fields"]]
-            plain = dict(zip(names, plain["values"], strict=True))
-        for name, value in plain.items():
+        counts = observed.asDict()
+        if "values" in counts:
+            names = [column["name"] for column in counts["schema"]["fields"]]
+            counts = dict(zip(names, counts["values"], strict=True))
+        for name, value in counts.items():
             total[name] = total.get(name, 0) + int(value or 0)
     return total

@@ -1,4 +1,4 @@
-"""What runs on the workers."""
+"""The code that runs on the workers: the windows of one partition."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=8)
-def engine_in(plan: bytes) -> Engine:
-    """Return the engine for the bytes of a plan; a worker makes it once."""
+def engine_of_plan(plan: bytes) -> Engine:
+    """Return the engine for a plan, given as bytes; a worker makes it once."""
     return Engine(Plan.from_bytes(plan))
 
 
-def found(
+def partition_windows(
     plan: bytes,
     batches: Iterator[pa.RecordBatch],
     rows: int,
@@ -37,46 +37,46 @@ def found(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the windows in the batches of a partition that is sorted by stream.
 
-    With `tally`, two rows more have no window: one counts events and streams, one bad rows. Bad
-    rows that are diverted go into a `letter`.
+    Batches are joined until they have so many `rows`. With `tally`, two rows without a window
+    follow: one counts events and streams, one bad rows. Diverted rows are written to a `letter`.
     """
-    engine = engine_in(plan)
-    sweep, sieve = SortedScan(engine), Sieve(engine, bad_rows)
-    result, put = None, None
+    engine = engine_of_plan(plan)
+    scan, sieve = SortedScan(engine), Sieve(engine, bad_rows)
+    schema: pa.Schema | None = None
+    file: Letter | None = None
     try:
         with bad_rows_hint(engine.guarded, bad_rows):
-            for table in _put_together(batches, rows):
-                fine = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
-                piece, _ = sieve.through(sweep.feed, sweep.recall, fine)
-                result = piece
-                yield from piece.to_batches()
+            for table in _joined(batches, rows):
+                readable = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
+                windows, _ = sieve.through(scan.feed, scan.recall, readable)
+                schema = windows.schema
+                yield from windows.to_batches()
                 if sieve.lines and letter is not None:
-                    put = put or letter()
-                    put.add(sieve.lines)
+                    file = file or letter()
+                    file.add(sieve.lines)
                     sieve.lines.clear()
-            last = sweep.close()
-    except BaseException:  # the task ends here, or is not read to its end
-        if put is not None:
-            put.abort()
+            last = scan.close()
+    except BaseException:  # the task fails, or Spark does not read it to its end
+        if file is not None:
+            file.abort()
         raise
-    if put is not None:
-        put.close()
+    if file is not None:
+        file.close()
     if last is not None:
         yield from last.to_batches()
-    if tally and result is not None:
-        schema = result.schema
-        yield _tallied(schema, sweep.events, sweep.streams)
-        yield _tallied(schema, sieve.count, None)
+    if tally and schema is not None:
+        yield _tally_row(schema, scan.events, scan.streams)
+        yield _tally_row(schema, sieve.count, None)
 
 
-def _tallied(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:
+def _tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:
     counts = {"start_index": first, "end_index": second}
-    row = {each.name: pa.array([counts.get(each.name)], each.type) for each in schema}
+    row = {column.name: pa.array([counts.get(column.name)], column.type) for column in schema}
     return pa.record_batch(row, schema=schema)
 
 
-def _put_together(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield batches put together until they have so many rows: each piece has its price."""
+def _joined(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Yield batches joined into tables of at least so many rows: each table has a fixed cost."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -89,32 +89,29 @@ def _put_together(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.T
         yield pa.Table.from_batches(waiting)
 
 
-class Pieces:
+class BatchScan:
     """The windows in batches that arrive one by one, for a table function with a fixed schema."""
 
     def __init__(self, plan: bytes, rows: int, schema: pa.Schema) -> None:
-        self._sweep, self._rows, self._schema = (
-            SortedScan(engine_in(plan), sorted_rows=True),
-            rows,
-            schema,
-        )
+        self._scan = SortedScan(engine_of_plan(plan), sorted_rows=True)
+        self._rows, self._schema = rows, schema
         self._waiting: list[pa.RecordBatch] = []
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Yield the windows that a batch brings, if enough rows have come together."""
+        """Yield the windows of the batches that wait, once they have enough rows."""
         self._waiting.append(batch)
-        if sum(each.num_rows for each in self._waiting) >= self._rows:
-            yield self._found()
-
-    def _found(self) -> pa.Table:
-        table = pa.Table.from_batches(self._waiting)
-        self._waiting = []
-        return self._sweep.feed(table).cast(self._schema)
+        if sum(waiting.num_rows for waiting in self._waiting) >= self._rows:
+            yield self._windows()
 
     def close(self) -> Iterator[pa.Table]:
-        """Yield the windows of the rows that wait, and those that the end decides."""
+        """Yield the windows of the batches that wait, and those that the end of the data decides."""
         if self._waiting:
-            yield self._found()
-        last = self._sweep.close()
+            yield self._windows()
+        last = self._scan.close()
         if last is not None:
             yield last.cast(self._schema)
+
+    def _windows(self) -> pa.Table:
+        table = pa.Table.from_batches(self._waiting)
+        self._waiting = []
+        return self._scan.feed(table).cast(self._schema)

@@ -1,0 +1,121 @@
+"""The stateful operator without Spark: states and timers are kept in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import wex
+from tests.spark.cases import letters, rows
+from wex.compile.planning import plan_of
+from wex.engine.state.state import from_ipc, to_ipc
+from wex.engine.streaming.bucket import Rules
+from wex.engine.streaming.worker_errors import WorkerError
+from wex.examples import market
+from wex.spark import operator, recovered
+from wex.spark.dead_letters import DeadLetters
+
+HEAD = "stream s (symbol string, ts timestamp, price real) partition by symbol order by ts "
+SPEC = HEAD + "window up match [price > price[-1]] [price > price[-1]]* keep longest"
+SAME = HEAD + "window up match [price > price[-1]]+ keep longest"
+OTHER = HEAD + "window up match [price > price[-1]]+ keep longest measure count() as n"
+
+
+class Value:
+    """A state of one value."""
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def get(self) -> Any:
+        return self.value
+
+    def update(self, value: Any) -> None:
+        self.value = value
+
+
+class Handle:
+    """The states and timers of one key."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, Value] = {}
+        self.timers: list[int] = []
+
+    def getValueState(self, name: str, _: str) -> Value:  # noqa: N802
+        return self.states.setdefault(name, Value())
+
+    def listTimers(self) -> list[int]:  # noqa: N802
+        return self.timers
+
+    def deleteTimer(self, timer: int) -> None:  # noqa: N802
+        self.timers = [other for other in self.timers if other != timer]
+
+    def registerTimer(self, timer: int) -> None:  # noqa: N802
+        self.timers.append(timer)
+
+
+def run(
+    handle: Handle, text: str, table: pa.Table, watermark: int | None = None,
+    rules: Rules | None = None, folder: Path | None = None,
+) -> pd.Series[Any]:  # fmt: skip
+    """Return the row of a micro-batch of one bucket."""
+    spec = wex.parse(text)
+    dead = None if folder is None else DeadLetters(str(folder))
+    plan, marked = plan_of(spec).to_bytes(), watermark is not None
+    processor = operator.Operator(plan, str(spec), rules or Rules(), marked, dead)
+    processor.init(handle)  # type: ignore[arg-type]
+    times = SimpleNamespace(getCurrentWatermarkInMs=lambda: watermark)
+    frames = iter([pd.DataFrame({"rows": [to_ipc(table), None]})])
+    with patch.object(operator, "micro_batch", lambda: ("query-id", 3)):
+        (frame,) = processor.handleInputRows((0,), frames, times)
+    return frame.iloc[0]
+
+
+def test_an_equivalent_spec_goes_on_and_another_is_refused() -> None:
+    table = market.trades(900, 4).sort_by("ts")
+    handle, results = Handle(), []
+    for part, text in enumerate((SPEC, SAME, SPEC)):
+        row = run(handle, text, table.slice(300 * part, 300))
+        results += [from_ipc(row["windows"])]
+        assert (row["processed"], row["late"], row["streams"]) == (300, 0, 4)
+    expected = wex.Processor(wex.parse(SPEC)).feed(table)
+    assert rows(pa.concat_tables(results)) == rows(expected)
+    with pytest.raises(WorkerError) as caught:
+        run(handle, OTHER, table)
+    error = recovered(caught.value)
+    assert isinstance(error, wex.StateError)
+    assert error.code == "state-spec"
+    assert "the measures were none, and are count() as n" in error.message
+
+
+def test_rows_wait_for_the_watermark() -> None:
+    table = market.trades(300, 2).sort_by("ts")
+    handle = Handle()
+    row = run(handle, SPEC, table, 0)
+    assert (row["windows"], row["buffered"], row["processed"]) == (None, 300, 0)
+    last = table["ts"][-1].value // 1000 + 1
+    assert len(handle.timers) == 1
+    row = run(handle, SPEC, table.slice(0, 1), last)
+    assert (row["buffered"], row["processed"], row["late"]) == (0, 300, 1)
+    assert rows(from_ipc(row["windows"])) == rows(wex.Processor(wex.parse(SPEC)).feed(table))
+
+
+def test_bad_rows_of_a_micro_batch_are_a_file(tmp_path: Path) -> None:
+    table = market.trades(20, 2).sort_by("ts")
+    prices = [None, *table["price"].to_pylist()[1:]]
+    bad = table.set_column(2, "price", pa.array(prices, pa.float64()))
+    with pytest.raises(WorkerError, match="--bad-rows divert"):
+        run(Handle(), SPEC, bad)
+    for _ in range(2):  # a micro-batch that is repeated writes the same file
+        row = run(Handle(), SPEC, bad, rules=Rules(bad_rows="divert"), folder=tmp_path)
+        assert (row["bad"], row["processed"]) == (1, 19)
+        (file,) = tmp_path.iterdir()
+        assert file.name.startswith("query-id-")
+        assert file.name.endswith("-00000003-0000.jsonl")
+        assert len(letters(tmp_path)) == 1
