@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from wex.spark.batch_job import Job
+    from wex.spark.dead_letters import Aside
     from wex.spark.streaming_job import Endless
     from wex.spec.tree import Spec
 
 
-@click.command()
+@click.command(short_help="Find windows with Spark.")
 @click.argument("path", metavar="SPEC")
 @click.option("--input", "source", default="", help="File, folder or URL to read.")
 @click.option("--output", "target", required=True, help="Folder for the windows.")
@@ -138,8 +139,8 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
 ) -> int:
     """Find the windows of SPEC in --input with Spark, and write them to --output.
 
-    Without --stream, --input is read once. With --stream the job goes on until it is interrupted, and
-    continues from --checkpoint when it is started again.
+    With --stream, input that arrives later is processed, too: a job that is started again continues
+    from --checkpoint.
     """
     spec = read_spec(path)
     if not source and not (stream and input_format):
@@ -151,7 +152,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     require_spark()
     from wex.spark.dataframe import with_order  # noqa: PLC0415  (loads Spark)
     from wex.spark.dead_letters import aside  # noqa: PLC0415
-    from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
+    from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415
 
     with_order(spec)
     apart = aside(bad_rows, bad_rows_to)
@@ -162,25 +163,47 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     settings = {**(ENDLESS if stream else {}), **dict(conf)}
     bar = terminal and not stream
     spark = new_session(master, settings, progress=bar, quiet=not bar and not debug)
-    from wex.spark.batch_job import Job, run_job  # noqa: PLC0415
+    from wex.spark.batch_job import Job  # noqa: PLC0415
 
     job = Job(source, target, input_format, output_format, dict(options), mode)
-    start = time.monotonic()
-    if stream:
-        from wex.spark.streaming_job import Endless  # noqa: PLC0415
+    rules = {
+        "late": late,
+        "expire_after": expire_after,
+        "buckets": buckets,
+        "max_open": max_open,
+        "allow_unbounded": allow_unbounded,
+        "bad_rows": bad_rows,
+        "bad_rows_to": bad_rows_to,
+    }
+    if checkpoint is None or not stream:
+        return run_batch(spark, spec, job, apart, rules, debug=debug)
+    from wex.spark.streaming_job import Endless  # noqa: PLC0415
 
-        assert checkpoint is not None
-        endless = Endless(checkpoint, trigger, watermark)
-        rules = {
-            "late": late,
-            "expire_after": expire_after,
-            "buckets": buckets,
-            "max_open": max_open,
-            "allow_unbounded": allow_unbounded,
-            "bad_rows": bad_rows,
-            "bad_rows_to": bad_rows_to,
-        }
-        return run_endless(spark, spec, job, endless, rules, debug=debug)
+    endless = Endless(checkpoint, trigger, watermark)
+    return run_endless(spark, spec, job, endless, rules, debug=debug)
+
+
+def is_refused(spec: Spec) -> bool:
+    """Tell whether a spec can hold an unbounded number of starts, and print the reason."""
+    from wex.analysis.boundedness_guard import refuse_unbounded  # noqa: PLC0415  (loads the solver)
+
+    try:
+        refuse_unbounded(spec)
+    except UnboundedError as error:
+        hint = "bound it (see `wex check`), or use --allow-unbounded and monitor the state"
+        fail(UnboundedError(error.code, error.message, hint))
+        return True
+    return False
+
+
+def run_batch(
+    spark: SparkSession, spec: Spec, job: Job, apart: Aside, rules: dict[str, Any], *, debug: bool
+) -> int:
+    """Run a batch job, and print how many windows, events and streams it had."""
+    from wex.spark.batch_job import run_job  # noqa: PLC0415
+    from wex.spark.session import end_session  # noqa: PLC0415
+
+    start = time.monotonic()
     try:
         summary = run_job(spark, spec, job, apart)
     except WexError as error:
@@ -196,25 +219,12 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     click.echo(
         f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
         f" of {counted(summary.streams, 'stream')},"
-        f"{bad_row_count(summary.bad, bad_rows, bad_rows_to)}"
-        f" in {target}, {time.monotonic() - start:.1f} s",
+        f"{bad_row_count(summary.bad, rules['bad_rows'], rules['bad_rows_to'])}"
+        f" in {job.target}, {time.monotonic() - start:.1f} s",
         err=True,
     )
     warn_if_unbounded(spec)  # last, as it takes time
     return FINE
-
-
-def is_refused(spec: Spec) -> bool:
-    """Tell whether a spec can hold an unbounded number of starts, and print the reason."""
-    from wex.analysis.boundedness_guard import refuse_unbounded  # noqa: PLC0415  (loads the solver)
-
-    try:
-        refuse_unbounded(spec)
-    except UnboundedError as error:
-        hint = "bound it (see `wex check`), or use --allow-unbounded and monitor the state"
-        fail(UnboundedError(error.code, error.message, hint))
-        return True
-    return False
 
 
 def run_endless(
