@@ -134,7 +134,7 @@ def _watch_compiler() -> None:
 def _place() -> str:
     """Return the directory for compiled code: below NUMBA_CACHE_DIR, or in the user's cache."""
     sources = sorted(Path(__file__).parent.glob("*.py"))
-    digest = hashlib.sha256(b"".join(each.read_bytes() for each in sources)).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     own = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = os.environ.get("NUMBA_CACHE_DIR") or Path(own, "wex")
     return str(Path(base, f"kernels-{digest}"))
