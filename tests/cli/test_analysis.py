@@ -16,12 +16,12 @@ RISE = "stream s (x int) window w match [x > x[-1]]+"
 def test_an_unbounded_spec_is_drawn() -> None:
     done = run("check", "-", stdin=HOT)
     assert done.returncode == 1
-    said = done.stdout.decode()
-    assert "hot: UNBOUNDED, the starts held can grow without bound" in said
-    assert "for example, 3 starts held at the end of this stream:" in said
-    assert "├" in said
-    found = json.loads(run("check", "-", "--json", stdin=HOT).stdout)
-    assert found["analysis"]["windows"]["hot"]["held"]["growth"] == "linear"
+    output = done.stdout.decode()
+    assert "hot: UNBOUNDED, the starts held can grow without bound" in output
+    assert "for example, 3 starts held at the end of this stream:" in output
+    assert "├" in output
+    result = json.loads(run("check", "-", "--json", stdin=HOT).stdout)
+    assert result["analysis"]["windows"]["hot"]["held"]["growth"] == "linear"
 
 
 def test_two_specs(tmp_path: Path) -> None:
@@ -36,8 +36,9 @@ def test_two_specs(tmp_path: Path) -> None:
     other = run("equiv", *paths)
     assert other.returncode == 1
     assert "only the first has the window `w` from 1 to 3" in other.stdout.decode()
-    found = json.loads(run("equiv", *paths, "--json").stdout)
-    assert (found["holds"], found["witness"]) == (False, {"x": [1, 2, 3, 4]})
+    result = json.loads(run("equiv", *paths, "--json").stdout)
+    assert (result["holds"], result["witness"]) == (False, {"x": [1, 2, 3, 4]})
+    assert result["window"] == {"window_name": "w", "start_index": 1, "end_index": 3}
     wrong = run("equiv", paths[0], "nowhere.wex")
     assert (wrong.returncode, wrong.stdout) == (2, b"")
 

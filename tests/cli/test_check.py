@@ -41,20 +41,20 @@ def test_a_wrong_spec_is_explained_on_stderr() -> None:
 def test_json_for_machines() -> None:
     right = run("check", "-", "--json", stdin=RIGHT)
     assert right.returncode == 0
-    said = json.loads(right.stdout)
-    assert said["ok"] is True
-    assert said["windows"][0]["lookback"] == 1
-    assert said["windows"][0]["measures"] == {"n": "int"}
+    result = json.loads(right.stdout)
+    assert result["ok"] is True
+    assert result["windows"][0]["lookback"] == 1
+    assert result["windows"][0]["measures"] == {"n": "int"}
     wrong = run("check", "--json", "-", stdin=WRONG)
     assert wrong.returncode == 2
     assert wrong.stderr == b""
-    said = json.loads(wrong.stdout)
-    assert said["ok"] is False
-    assert (said["errors"][0]["code"], said["errors"][0]["line"]) == ("unknown-name", 2)
+    result = json.loads(wrong.stdout)
+    assert result["ok"] is False
+    assert (result["errors"][0]["code"], result["errors"][0]["line"]) == ("unknown-name", 2)
 
 
 @pytest.mark.parametrize(
-    ("args", "stdin", "said"),
+    ("args", "stdin", "message"),
     [
         (["check", "nowhere.wex"], b"", "nowhere.wex: No such file or directory"),
         (["check", "."], b"", ".: Is a directory"),
@@ -62,14 +62,22 @@ def test_json_for_machines() -> None:
         (["chekc"], b"", "No such command 'chekc'"),
         (["check", "-", "--jason"], b"", "No such option"),
         (["check", "-"], b"\xff\xfe", "expected UTF-8, found byte 0xff"),
+        (["run", "-", "--output", "o", "--conf", "a"], b"", "expected name=value, got 'a'"),
+        (
+            ["run", "-", "--output", "o", "--expire-after", "soon"],
+            b"",
+            "expected a duration such as '20 seconds', got 'soon'",
+        ),
         (["check", "-"], b"", "this spec is empty"),
         (["check", "-"], b"#" * 2_000_000, "exceeds the limit of 1,000,000"),
     ],
 )
-def test_mistakes_end_in_a_sentence_and_status_2(args: list[str], stdin: bytes, said: str) -> None:
+def test_mistakes_end_in_a_message_and_status_2(
+    args: list[str], stdin: bytes, message: str
+) -> None:
     done = run(*args, stdin=stdin)
     assert done.returncode == 2
-    assert said in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
 
 
@@ -123,17 +131,17 @@ def test_an_interrupt_is_status_130(tmp_path: Path) -> None:
             pipe, os.O_WRONLY
         )  # waits until the command reads, which then waits for us
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=30)
         os.close(writer)
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert b"Traceback" not in stderr
 
 
 def test_names_reach_the_terminal_as_they_are() -> None:
     spec = "stream s (`:bug:` int, `\x1b[2J` int) window w match [`:bug:` > 1]"
-    said = run("check", "-", stdin=spec).stdout.decode()
-    assert ":bug: int" in said
-    assert "\x1b" not in said
+    output = run("check", "-", stdin=spec).stdout.decode()
+    assert ":bug: int" in output
+    assert "\x1b" not in output
 
 
 def test_the_demo_shows_every_example() -> None:
@@ -145,3 +153,13 @@ def test_the_demo_shows_every_example() -> None:
 def test_the_version() -> None:
     done = run("--version")
     assert done.stdout.decode().startswith("wex, version 0.")
+
+
+def test_the_help_names_every_command() -> None:
+    lines = run("--help").stdout.decode().partition("Commands:")[2].splitlines()
+    names = [line.split()[0] for line in lines if line[2:3].strip()]
+    assert names == ["check", "demo", "equiv", "explain", "find", "run", "translate"]
+    for name in names:
+        done = run(name, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"Usage: wex {name} ".encode())

@@ -17,7 +17,7 @@ from tests.engine.compare import assert_same
 from tests.strategies.long_streams import Recipe, recipes, window_specs
 from wex.engine.engine import Engine
 from wex.engine.input import batch
-from wex.engine.input.prepare import Arriving
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.machines import choose
 from wex.reference.find import find_by_definition
 from wex.spec import tree
@@ -43,7 +43,7 @@ def test_small_blocks_and_moving_lists_give_the_same(text: str, recipe: Recipe) 
 
 
 def run(engine: Engine, table: pa.Table) -> pa.Table:
-    arriving = Arriving(engine, table)
+    arriving = PreparedInput(engine, table)
     prior = engine.fresh(len(arriving.starts))
     return engine.run(arriving.batch(prior), prior, last=True)[0]
 

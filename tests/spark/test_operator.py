@@ -13,13 +13,13 @@ import pytest
 
 import wex
 from tests.spark.cases import letters, rows
-from wex.compile.planning import plan_of
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Rules
 from wex.engine.streaming.worker_errors import WorkerError
 from wex.examples import market
 from wex.spark import operator, recovered
 from wex.spark.dead_letters import DeadLetters
+from wex.stages import plan_of
 
 HEAD = "stream s (symbol string, ts timestamp, price real) partition by symbol order by ts "
 SPEC = HEAD + "window up match [price > price[-1]] [price > price[-1]]* keep longest"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wex.spec.tree import Window
 
 
-@click.command()
+@click.command(short_help="Check a spec, and how much it can hold.")
 @click.argument("path", metavar="SPEC")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")
 def check(path: str, json_wanted: bool) -> int:

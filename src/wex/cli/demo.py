@@ -21,7 +21,7 @@ SYMBOLS, TRADES = 100, 2_000_000
 MARK = ".wex-demo"  # an empty file in every folder that the demo has created
 
 
-@click.command()
+@click.command(short_help="Run a demo on generated trades.")
 @click.option(
     "--examples",
     "examples_wanted",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wex.analysis.compare import SpecComparison
 
 
-@click.command()
+@click.command(short_help="Compare the windows of two specs.")
 @click.argument("a")
 @click.argument("b")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")

@@ -9,7 +9,7 @@ from wex.cli.terminal import out, read_spec
 from wex.errors import clean
 
 
-@click.command()
+@click.command(short_help="Show how a spec is compiled.")
 @click.argument("path", metavar="SPEC")
 def explain(path: str) -> int:
     """Show how SPEC is compiled: guards, letters, automata, the plan, and the bounds of each window."""

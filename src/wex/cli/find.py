@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # rows that are printed on a terminal
 
 
-@click.command()
+@click.command(short_help="Find windows in files.")
 @click.argument("path", metavar="SPEC")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("-o", "--output", help="Write the windows to this file instead of printing them.")

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from wex.spark.batch_job import Job
+    from wex.spark.dead_letters import BadRowHandling
     from wex.spark.streaming_job import Endless
     from wex.spec.tree import Spec
 
 
-@click.command()
+@click.command(short_help="Find windows with Spark.")
 @click.argument("path", metavar="SPEC")
 @click.option("--input", "source", default="", help="File, folder or URL to read.")
 @click.option("--output", "target", required=True, help="Folder for the windows.")
@@ -138,8 +139,8 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
 ) -> int:
     """Find the windows of SPEC in --input with Spark, and write them to --output.
 
-    Without --stream, --input is read once. With --stream the job goes on until it is interrupted, and
-    continues from --checkpoint when it is started again.
+    With --stream, input that arrives later is processed, too: a job that is started again continues
+    from --checkpoint.
     """
     spec = read_spec(path)
     if not source and not (stream and input_format):
@@ -150,11 +151,11 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream appends to the output; --mode overwrite is not possible")
     require_spark()
     from wex.engine.streaming.rules import with_order  # noqa: PLC0415
-    from wex.spark.dead_letters import bad_row_handling  # noqa: PLC0415
-    from wex.spark.session import ENDLESS, end_session, new_session  # noqa: PLC0415
+    from wex.spark.dead_letters import bad_row_handling  # noqa: PLC0415  (loads Spark)
+    from wex.spark.session import ENDLESS, new_session  # noqa: PLC0415
 
     with_order(spec)
-    apart = bad_row_handling(bad_rows, bad_rows_to)
+    handling = bad_row_handling(bad_rows, bad_rows_to)
     if stream and not allow_unbounded and is_refused(spec):
         return FINDING
 
@@ -162,46 +163,24 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     settings = {**(ENDLESS if stream else {}), **dict(conf)}
     bar = terminal and not stream
     spark = new_session(master, settings, progress=bar, quiet=not bar and not debug)
-    from wex.spark.batch_job import Job, run_job  # noqa: PLC0415
+    from wex.spark.batch_job import Job  # noqa: PLC0415
 
     job = Job(source, target, input_format, output_format, dict(options), mode)
-    start = time.monotonic()
-    if stream:
-        from wex.spark.streaming_job import Endless  # noqa: PLC0415
+    rules = {
+        "late": late,
+        "expire_after": expire_after,
+        "buckets": buckets,
+        "max_open": max_open,
+        "allow_unbounded": allow_unbounded,
+        "bad_rows": bad_rows,
+        "bad_rows_to": bad_rows_to,
+    }
+    if checkpoint is None or not stream:
+        return run_batch(spark, spec, job, handling, rules, debug=debug)
+    from wex.spark.streaming_job import Endless  # noqa: PLC0415
 
-        assert checkpoint is not None
-        endless = Endless(checkpoint, trigger, watermark)
-        rules = {
-            "late": late,
-            "expire_after": expire_after,
-            "buckets": buckets,
-            "max_open": max_open,
-            "allow_unbounded": allow_unbounded,
-            "bad_rows": bad_rows,
-            "bad_rows_to": bad_rows_to,
-        }
-        return run_endless(spark, spec, job, endless, rules, debug=debug)
-    try:
-        summary = run_job(spark, spec, job, apart)
-    except WexError as error:
-        if debug:
-            traceback.print_exc()
-        warn_if_unbounded(spec)  # a possible cause of the failure
-        if error.code == "spark-failed":
-            fail(error)
-            return ENGINE_FAILED
-        raise
-    finally:
-        end_session(spark)
-    click.echo(
-        f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
-        f" of {counted(summary.streams, 'stream')},"
-        f"{bad_row_count(summary.bad, bad_rows, bad_rows_to)}"
-        f" in {target}, {time.monotonic() - start:.1f} s",
-        err=True,
-    )
-    warn_if_unbounded(spec)  # last, as it takes time
-    return FINE
+    endless = Endless(checkpoint, trigger, watermark)
+    return run_endless(spark, spec, job, endless, rules, debug=debug)
 
 
 def is_refused(spec: Spec) -> bool:
@@ -215,6 +194,43 @@ def is_refused(spec: Spec) -> bool:
         fail(UnboundedError(error.code, error.message, hint))
         return True
     return False
+
+
+def run_batch(
+    spark: SparkSession,
+    spec: Spec,
+    job: Job,
+    handling: BadRowHandling,
+    rules: dict[str, Any],
+    *,
+    debug: bool,
+) -> int:
+    """Run a batch job, and print how many windows, events and streams it had."""
+    from wex.spark.batch_job import run_job  # noqa: PLC0415
+    from wex.spark.session import end_session  # noqa: PLC0415
+
+    start = time.monotonic()
+    try:
+        summary = run_job(spark, spec, job, handling)
+    except WexError as error:
+        if debug:
+            traceback.print_exc()
+        warn_if_unbounded(spec)  # a possible cause of the failure
+        if error.code == "spark-failed":
+            fail(error)
+            return ENGINE_FAILED
+        raise
+    finally:
+        end_session(spark)
+    click.echo(
+        f"{counted(summary.windows, 'window')} in {counted(summary.events, 'event')}"
+        f" of {counted(summary.streams, 'stream')},"
+        f"{bad_row_count(summary.bad, rules['bad_rows'], rules['bad_rows_to'])}"
+        f" in {job.target}, {time.monotonic() - start:.1f} s",
+        err=True,
+    )
+    warn_if_unbounded(spec)  # last, as it takes time
+    return FINE
 
 
 def run_endless(

@@ -8,7 +8,7 @@ from wex.cli import FINE
 from wex.cli.terminal import read_spec
 
 
-@click.command()
+@click.command(short_help="Print a spec in the other notation.")
 @click.argument("path", metavar="SPEC")
 @click.option(
     "--to",

@@ -1,7 +1,7 @@
 """Rows that cannot be events of their stream: found, taken out, counted, and told one by one.
 
 See "Bad rows" in the semantics. Most are wrong by themselves, whatever stands beside them: these
-are found here, column by column. The others take the stream that they are in: see `sifting`.
+are found here, column by column. The others take the stream that they are in: see `bad_events`.
 """
 
 from __future__ import annotations
