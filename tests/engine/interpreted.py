@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 import wex
 from tests.engine.compare import assert_same
 from tests.strategies.long_streams import STREAM, Recipe, recipes, window_specs
+from tests.strategies.specs import with_scales
 from wex.reference.find import find_by_definition
 
 ROWS = 14_000  # more than two buffers of events that act
@@ -31,7 +32,7 @@ few = settings(
 @few
 @given(window_specs(), recipes)
 def agrees(text: str, recipe: Recipe) -> None:
-    spec, table = wex.parse(text), recipe.table()
+    spec, table = with_scales(wex.parse(text)), recipe.table()
     assert_same(wex.find(spec, table), find_by_definition(spec, table))
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.compare import assert_same
 from tests.strategies.long_streams import Recipe, recipes, window_specs
+from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine
 from wex.engine.input import batch
 from wex.engine.input.prepare import PreparedInput
@@ -26,13 +27,13 @@ from wex.stages import plan_of
 
 @given(window_specs(), recipes)
 def test_a_machine_is_the_definition(text: str, recipe: Recipe) -> None:
-    spec, table = wex.parse(text), recipe.table()
+    spec, table = with_scales(wex.parse(text)), recipe.table()
     assert_same(wex.find(spec, table), find_by_definition(spec, table))
 
 
 @given(window_specs(), recipes)
 def test_small_blocks_and_moving_lists_give_the_same(text: str, recipe: Recipe) -> None:
-    spec, table = wex.parse(text), recipe.table()
+    spec, table = with_scales(wex.parse(text)), recipe.table()
     expected = wex.find(spec, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "BLOCK", 50)
@@ -52,7 +53,7 @@ def run(engine: Engine, table: pa.Table) -> pa.Table:
 def test_every_cut_of_a_long_stream_gives_the_same(
     text: str, recipe: Recipe, cuts: list[int]
 ) -> None:
-    spec, table = wex.parse(text), recipe.table()
+    spec, table = with_scales(wex.parse(text)), recipe.table()
     processor, parts = wex.Processor(spec), []
     for begin, end in pairwise([0, *sorted(cuts), recipe.rows]):
         parts.append(processor.feed(table.slice(begin, max(0, end - begin))))

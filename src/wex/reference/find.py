@@ -17,35 +17,35 @@ from wex.errors import DataError
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Passed, check_events, in_order, streams
 from wex.reference.windows import Definition
-from wex.spec import meaning
+from wex.spec import meaning as meaning_of
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wex.reference.streams import Stream
-    from wex.reference.windows import Found
+    from wex.reference.windows import Window
     from wex.spec import Meaning, tree
 
 
 def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
     """Return the windows of a spec in some data, one row each."""
-    found = meaning(spec)
-    keys = [name.text for name in found.spec.stream.partition_by]
-    order = [name.text for name in found.spec.stream.order_by]
-    table = in_order(conform(data, found.fields, keys), keys, order, found.fields)
-    check_zones(moments(found), table)
-    assumptions, guarded = Assumptions(found), guarded_fields(found)
+    meaning = meaning_of(spec)
+    keys = [name.text for name in meaning.spec.stream.partition_by]
+    order = [name.text for name in meaning.spec.stream.order_by]
+    table = in_order(conform(data, meaning.fields, keys), keys, order, meaning.fields)
+    check_zones(moments(meaning), table)
+    assumptions, guarded = Assumptions(meaning), guarded_fields(meaning)
     rows: list[Row] = []
-    for stream in streams(table, keys, found.fields, guarded, skip_nulls=found.skip_nulls):
+    for stream in streams(table, keys, meaning.fields, guarded, skip_nulls=meaning.skip_nulls):
         try:
-            rows += _rows(found, assumptions, stream)
+            rows += _rows(meaning, assumptions, stream)
         except DataError:
-            # Which fault is told: that of the shortest prefix of the stream that has one.
+            # The error of the shortest prefix that has one is reported.
             for count in range(1, len(stream.events) + 1):
-                _rows(found, assumptions, stream.prefix(count), ended=False)
+                _rows(meaning, assumptions, stream.prefix(count), ended=False)
             raise
-    return result_table(rows, table, found)
+    return result_table(rows, table, meaning)
 
 
 def _rows(
@@ -57,34 +57,34 @@ def _rows(
     definitions = [Definition(meaning, place, stream, ended=ended) for place in places]
     assumptions.check(stream)
     ordered = [
-        (each.reported, place, each)
+        (window.reported, place, window)
         for place, definition in enumerate(definitions)
-        for each in definition.windows()
+        for window in definition.windows()
     ]
-    ordered.sort(key=lambda each: (each[0], each[1], each[2].start))
-    return [Row(stream, place, each) for _, place, each in ordered]
+    ordered.sort(key=lambda row: (row[0], row[1], row[2].start))
+    return [Row(stream, place, window) for _, place, window in ordered]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A window that was found: in which stream, by which window of the spec."""
+    """A window, its stream, and the place in the spec of the window that it belongs to."""
 
     stream: Stream
     place: int
-    found: Found
+    window: Window
 
 
 def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table:
     """Return the rows as a table: keys, window, indices, times at both ends, measures."""
-    starts = pa.array([row.stream.rows[row.found.start] for row in rows], pa.int64())
-    ends = pa.array([row.stream.rows[row.found.end] for row in rows], pa.int64())
+    starts = pa.array([row.stream.rows[row.window.start] for row in rows], pa.int64())
+    ends = pa.array([row.stream.rows[row.window.end] for row in rows], pa.int64())
     names = [window.name.text for window in meaning.spec.windows]
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
     for key in meaning.spec.stream.partition_by:
         columns[key.text] = table.column(key.text).take(starts)
     columns["window_name"] = pa.array([names[row.place] for row in rows], pa.string())
-    columns["start_index"] = pa.array([row.found.start for row in rows], pa.int64())
-    columns["end_index"] = pa.array([row.found.end for row in rows], pa.int64())
+    columns["start_index"] = pa.array([row.window.start for row in rows], pa.int64())
+    columns["end_index"] = pa.array([row.window.end for row in rows], pa.int64())
     if meaning.spec.stream.order_by:
         order = table.column(meaning.spec.stream.order_by[0].text)
         columns["window_start"] = order.take(starts)
@@ -94,13 +94,11 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
         for window in meaning.expanded.windows
         for measure in window.measures
     ]
-    types = {each.name: each.type for each in measures}
+    types = {measure.name: measure.type for measure in measures}
     for name, arrow in measure_types(measures, table.schema).items():
-        values = [row.found.measures.get(name) for row in rows]
+        values = [row.window.measures.get(name) for row in rows]
         if OTHER in (types[name], types[name].item):
-            sources = [
-                source for each in measures if each.name == name for source in each.sources()
-            ]
+            sources = [source for m in measures if m.name == name for source in m.sources()]
             columns[name] = _passed_on(
                 values, sources, table, in_lists=types[name].item is not None
             )
@@ -112,9 +110,9 @@ def result_table(rows: list[Row], table: pa.Table, meaning: Meaning) -> pa.Table
 def _passed_on(
     values: Sequence[object], sources: Sequence[str], table: pa.Table, *, in_lists: bool
 ) -> pa.Array | pa.ChunkedArray:
-    """Return values of type other, taken from the columns they stand in."""
+    """Return values of type other, taken from their columns."""
     names = list(dict.fromkeys(sources))
-    before = {name: at * table.num_rows for at, name in enumerate(names)}
+    before = {name: index * table.num_rows for index, name in enumerate(names)}
     chunks = [chunk for name in names for chunk in table.column(name).chunks]
     whole = pa.chunked_array(chunks, table.schema.field(names[0]).type)
 
@@ -124,7 +122,7 @@ def _passed_on(
     if not in_lists:
         return whole.take(pa.array(map(place, values), pa.int64()))
     lists = [value if isinstance(value, list) else [] for value in values]
-    flat = whole.take(pa.array([place(each) for value in lists for each in value], pa.int64()))
+    flat = whole.take(pa.array([place(item) for value in lists for item in value], pa.int64()))
     offsets = pa.array(accumulate(map(len, lists), initial=0), pa.int32())
     nulls = pa.array([value is None for value in values], pa.bool_())
     return pa.ListArray.from_arrays(offsets, flat.combine_chunks(), mask=nulls)

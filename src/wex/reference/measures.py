@@ -24,22 +24,22 @@ Place = tuple["Gram", int | None]  # an event by its gram, and where the first e
 
 def measured(measure: Measure, grams: Sequence[Place]) -> Value | list[Value]:
     """Return the value of a measure over the events of a window, each given by its gram."""
-    found = {f"#{at}": _aggregated(each, grams) for at, each in enumerate(measure.aggregates)}
-    return value_of(measure.value, [found])  # type: ignore[list-item]
+    results = {f"#{n}": _aggregated(a, grams) for n, a in enumerate(measure.aggregates)}
+    return value_of(measure.value, [results])  # type: ignore[list-item]
 
 
 def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
     inputs: Inputs = []
     for gram, first in grams:
         if aggregate.filter is None or truth(aggregate.filter, gram, first=first):
-            inputs.append(tuple(_input(each, gram, first) for each in aggregate.arguments))
+            inputs.append(tuple(_input(a, gram, first) for a in aggregate.arguments))
     if aggregate.name not in COMPUTE:
         return _own(aggregate, inputs)
     return COMPUTE[aggregate.name](inputs, aggregate.types)
 
 
 def _own(aggregate: Aggregate, inputs: Inputs) -> Value:
-    """Return an aggregate of the user's own: one event added after the other."""
+    """Return the result of a user-defined aggregate, which adds one event after the other."""
     name, types = aggregate.name, aggregate.types
     own = own_aggregate(name)
     state = guarded(name, own.zero)
@@ -56,7 +56,7 @@ def _input(argument: Term | Guard, gram: Gram, first: int | None) -> Value:
     return value_of(argument, gram)
 
 
-# --- What each aggregate computes. NULLs are passed over, as in SQL.
+# --- The aggregates. NULLs are skipped, as in SQL.
 
 
 def _count(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
@@ -68,11 +68,11 @@ def _known(inputs: Inputs) -> list[Value]:
 
 
 def _numbers(inputs: Inputs) -> list[int | float]:
-    """Return the numbers to compute with; a NaN among them would be the result."""
-    found = [value for value in _known(inputs) if isinstance(value, int | float)]
-    if any(isinstance(value, float) and math.isnan(value) for value in found):
+    """Return the numbers that an aggregate reads; a NaN is a fault."""
+    numbers = [value for value in _known(inputs) if isinstance(value, int | float)]
+    if any(isinstance(number, float) and math.isnan(number) for number in numbers):
         raise ArithmeticFault(NAN)
-    return found
+    return numbers
 
 
 def _sum(inputs: Inputs, types: tuple[Type, ...]) -> Value:
@@ -96,7 +96,7 @@ def _avg(inputs: Inputs, types: tuple[Type, ...]) -> Value:
 
 
 def _float_sum(numbers: list[int | float]) -> float:
-    """Return the sum from left to right (the built-in one compensates, from Python 3.12 on)."""
+    """Return the sum from left to right; the built-in `sum` compensates from Python 3.12 on."""
     total = 0.0
     for number in numbers:
         total += number
@@ -113,7 +113,7 @@ def _var(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
         raise ArithmeticFault(INFINITE)
     exact = [Fraction(number) for number in numbers]
     mean = sum(exact, Fraction(0)) / len(exact)
-    squares: Fraction = sum(((each - mean) * (each - mean) for each in exact), Fraction(0))
+    squares: Fraction = sum(((x - mean) * (x - mean) for x in exact), Fraction(0))
     return rounded(squares / (len(exact) - 1))
 
 

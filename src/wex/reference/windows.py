@@ -1,4 +1,4 @@
-"""The definition of a window, as code: slow, obvious, and what every other engine is tested against.
+"""The windows of a stream by the definition.
 
 Read it beside "What a window is" (docs/semantics.md): W0 … W4 are the functions below.
 """
@@ -37,8 +37,8 @@ DAYS = (-(2**31), 2**31 - 1)  # a date counts days in 32 bits
 
 
 @dataclass(frozen=True)
-class Found:
-    """A window of a stream: its first and last event, where it is reported, what it measures."""
+class Window:
+    """A window of a stream: its first and last event, where it is reported, its measures."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ class Grams:
     def gram(self, position: int) -> list[Event | None]:
         """Return the events position-k … position; the ones before event 0 are missing."""
         before = range(position - self.lookback, position + 1)
-        return [self.stream.events[at] if at >= 0 else None for at in before]
+        return [self.stream.events[p] if p >= 0 else None for p in before]
 
     def holds(self, guard: Guard, position: int) -> bool:
         """Tell whether the gram at a position satisfies a guard."""
@@ -77,21 +77,21 @@ class Grams:
 class Definition:
     """The windows of one `window` of a spec on one stream, clause by clause."""
 
-    def __init__(self, meaning: Meaning, at: int, stream: Stream, *, ended: bool = True) -> None:
-        """Without `ended`, more events may come, and nothing is reported because none do."""
+    def __init__(self, meaning: Meaning, index: int, stream: Stream, *, ended: bool = True) -> None:
+        """If not `ended`, more events may follow, and `or end` reports no window."""
         self.ended = ended
-        window = self.window = meaning.expanded.windows[at]
+        window = self.window = meaning.expanded.windows[index]
         self.stream = stream
         self.order_by = meaning.spec.stream.order_by
-        self.grams = Grams(stream, meaning.lookbacks[at], pad=window.pad)
+        self.grams = Grams(stream, meaning.lookbacks[index], pad=window.pad)
         self.first, self.count = self.grams.first, self.grams.count
         self.truths = _truth_table(window, self.grams, meaning.fields)
-        self.measures = [measure_of(each, meaning.fields) for each in window.measures]
+        self.measures = [measure_of(measure, meaning.fields) for measure in window.measures]
         self._measured: dict[Pair, dict[str, Value | list[Value]]] = {}
         self._ends: dict[tuple[int, int], frozenset[int]] = {}
-        self._having = guard_of(window.having, meaning.measures[at]) if window.having else None
+        self._having = guard_of(window.having, meaning.measures[index]) if window.having else None
 
-    def windows(self) -> list[Found]:
+    def windows(self) -> list[Window]:
         """Return the windows that are kept, in the order in which they are reported."""
         short = self.w2(self.w1(self.w0()))
         if self._having is not None:
@@ -99,10 +99,10 @@ class Definition:
         kept = self.w4(self.w3(short))
         self._measure_all(kept)
         self._check_dates(kept)
-        found = [Found(b, e, self.reported(e), self.measured((b, e))) for b, e in sorted(kept)]
-        return sorted(found, key=lambda each: (each.reported, each.start))
+        windows = [Window(b, e, self.reported(e), self.measured((b, e))) for b, e in kept]
+        return sorted(windows, key=lambda window: (window.reported, window.start))
 
-    # --- W0: which pairs (b, e) there are
+    # --- W0: the pairs (b, e)
 
     def w0(self) -> set[Pair]:
         """Return every (b, e) that a pair of the window, or its formula, recognises."""
@@ -140,7 +140,7 @@ class Definition:
             case tree.Concat(parts):
                 reached = {start}
                 for part in parts:
-                    reached = {end for at in reached for end in self.ends(part, at)}
+                    reached = {end for middle in reached for end in self.ends(part, middle)}
                 return reached
             case tree.Union(parts):
                 return {end for part in parts for end in self.ends(part, start)}
@@ -155,14 +155,14 @@ class Definition:
     def _repeated(self, body: tree.Regex, low: int, high: int | None, start: int) -> set[int]:
         reached = {start}
         for _ in range(low):
-            reached = {end for at in reached for end in self.ends(body, at)}
-        found = set(reached)
+            reached = {end for middle in reached for end in self.ends(body, middle)}
+        ends = set(reached)
         more = 0
         while reached and (high is None or low + more < high):
-            reached = {end for at in reached for end in self.ends(body, at)} - found
-            found |= reached
+            reached = {end for middle in reached for end in self.ends(body, middle)} - ends
+            ends |= reached
             more += 1
-        return found
+        return ends
 
     def true_at(self, predicate: tree.Expr, position: int) -> bool:
         """Tell whether the gram at a position satisfies a predicate."""
@@ -170,14 +170,14 @@ class Definition:
 
     # --- W1: until
 
-    def w1(self, found: set[Pair]) -> set[Pair]:
+    def w1(self, pairs: set[Pair]) -> set[Pair]:
         """Keep (b, e) if the event after it satisfies `until`, or it ends with the data."""
         until = self.window.until
         if until is None:
-            return found
+            return pairs
         return {
             (b, e)
-            for b, e in found
+            for b, e in pairs
             if (e + 1 < self.count and self.true_at(until.predicate, e + 1))
             or (until.or_end and self.ended and e + 1 == self.count)
         }
@@ -188,17 +188,17 @@ class Definition:
 
     # --- W2: within
 
-    def w2(self, found: set[Pair]) -> set[Pair]:
+    def w2(self, pairs: set[Pair]) -> set[Pair]:
         """Keep (b, e) if it is not too long."""
         within = self.window.within
         if within is None:
-            return found
+            return pairs
         if within.unit.text in EVENT_UNITS:
-            return {(b, e) for b, e in found if e - b + 1 <= within.amount.value}
+            return {(b, e) for b, e in pairs if e - b + 1 <= within.amount.value}
         length = microseconds(within.amount, within.unit.text)
         assert length is not None
         time = [self._time(event) for event in self.stream.events]
-        return {(b, e) for b, e in found if time[e] - time[b] <= length}
+        return {(b, e) for b, e in pairs if time[e] - time[b] <= length}
 
     def _time(self, event: Event) -> int:
         value = event[self.order_by[0].text]
@@ -207,11 +207,11 @@ class Definition:
 
     # --- W3: having
 
-    def w3(self, found: set[Pair]) -> set[Pair]:
+    def w3(self, pairs: set[Pair]) -> set[Pair]:
         """Keep (b, e) if `having` holds of its measures."""
         if self._having is None:
-            return found
-        return {pair for pair in self._in_order(found) if self._has(self._having, pair)}
+            return pairs
+        return {pair for pair in self._in_order(pairs) if self._has(self._having, pair)}
 
     def _has(self, having: Guard, pair: Pair) -> bool:
         try:
@@ -223,7 +223,7 @@ class Definition:
         return sorted(pairs, key=lambda pair: (self.reported(pair[1]), pair[0]))
 
     def _measure_all(self, pairs: set[Pair]) -> None:
-        """Take all measures of some (b, e), measure by measure: that decides which fault is told."""
+        """Compute the measures of some (b, e), measure by measure: the first fault is reported."""
         for measure in self.measures:
             for pair in self._in_order(pairs):
                 known = self._measured.setdefault(pair, {})
@@ -236,7 +236,7 @@ class Definition:
         return self._measured.get(pair, {})
 
     def _check_dates(self, kept: set[Pair]) -> None:
-        """Raise a DataError if a result is a date that is too far away to be one."""
+        """Raise a DataError if a result is a date out of range."""
         for measure in self.measures:
             for pair in self._in_order(kept) if DATE in (measure.type, measure.type.item) else ():
                 value = self.measured(pair)[measure.name]
@@ -247,7 +247,7 @@ class Definition:
     def _measure(self, measure: Measure, pair: Pair) -> Value | list[Value]:
         grams = Grams(self.stream, measure.lookback(), pad=True)
         places: list[tuple[Gram, int | None]] = [
-            (grams.gram(at), -at) for at in range(pair[0], pair[1] + 1)
+            (grams.gram(position), -position) for position in range(pair[0], pair[1] + 1)
         ]
         try:
             return measured(measure, places)
@@ -256,22 +256,22 @@ class Definition:
 
     # --- W4: keep
 
-    def w4(self, found: set[Pair]) -> set[Pair]:
+    def w4(self, pairs: set[Pair]) -> set[Pair]:
         """Keep all, or of each start the shortest, of each end the longest, or disjoint ones."""
         match self.window.keep.text if self.window.keep else "all":
             case "shortest":
-                first_end = dict(sorted(found, reverse=True))
-                return {(b, e) for b, e in found if e == first_end[b]}
+                first_end = dict(sorted(pairs, reverse=True))
+                return {(b, e) for b, e in pairs if e == first_end[b]}
             case "longest":
-                first_start = {e: b for b, e in sorted(found, reverse=True)}
-                return {(b, e) for b, e in found if b == first_start[e]}
+                first_start = {e: b for b, e in sorted(pairs, reverse=True)}
+                return {(b, e) for b, e in pairs if b == first_start[e]}
             case "disjoint":
-                return self._disjoint(found)
-        return found
+                return self._disjoint(pairs)
+        return pairs
 
-    def _disjoint(self, found: set[Pair]) -> set[Pair]:
+    def _disjoint(self, pairs: set[Pair]) -> set[Pair]:
         last, kept = -1, set()
-        for e, ending in groupby(sorted((e, b) for b, e in found), key=itemgetter(0)):
+        for e, ending in groupby(sorted((e, b) for b, e in pairs), key=itemgetter(0)):
             starts = [b for _, b in ending if b > last]
             if starts:
                 kept.add((min(starts), e))
@@ -305,7 +305,7 @@ class Formula:
             case tree.Quantified(quantifier, variable, body, of_set):
                 choices: Iterator[int | frozenset[int]]
                 choices = self._subsets() if of_set else iter(self.domain)
-                tried = (self.holds(body, {**bound, variable.text: each}) for each in choices)
+                tried = (self.holds(body, {**bound, variable.text: value}) for value in choices)
                 return any(tried) if quantifier == "exists" else all(tried)
             case tree.Compare((left, right), (op,)):
                 return _COMPARE_POSITIONS[op](
@@ -317,8 +317,8 @@ class Formula:
                 return self.position(position, bound) in chosen
             case tree.Holds() | tree.Call():
                 predicate, position = tree.held(node)
-                at = self.position(position, bound)
-                return at in self.domain and self.definition.true_at(predicate, at)
+                index = self.position(position, bound)
+                return index in self.domain and self.definition.true_at(predicate, index)
         raise TypeError(node)
 
     def _subsets(self) -> Iterator[frozenset[int]]:
@@ -353,10 +353,10 @@ _COMPARE_POSITIONS = {
 def _truth_table(
     window: tree.Window, grams: Grams, fields: Mapping[str, Type]
 ) -> dict[tree.Expr, list[bool]]:
-    """Return for every predicate that decides about a window where it holds."""
-    written = dict.fromkeys(each for part in deciding_parts(window) for each in predicates(part))
-    guards = {each: guard_of(each, fields) for each in written}
+    """Return for each predicate that decides about a window the positions' truth values."""
+    written = dict.fromkeys(p for part in deciding_parts(window) for p in predicates(part))
+    guards = {predicate: guard_of(predicate, fields) for predicate in written}
     return {
-        each: [grams.holds(guard, position) for position in grams.positions]
-        for each, guard in guards.items()
+        predicate: [grams.holds(guard, position) for position in grams.positions]
+        for predicate, guard in guards.items()
     }

@@ -1,6 +1,6 @@
-"""Tables in files: Parquet, CSV, JSON lines and Arrow, read with the types that a spec declares.
+"""Reads and writes tables in files: Parquet, CSV, JSON lines and Arrow, with declared types.
 
-`sources` finds the files that a user names, `reading` opens each in its format; texts of CSV and
-JSON become values in `texts` and `moments`, and what cannot be read is explained by `guesses`.
-`writing` is the way back.
+`sources` finds the files that a user names, and `reading` opens each in its format. `texts` and
+`moments` convert the texts of CSV and JSON to values. `guesses` explains values that cannot be read
+and suggests options. `writing` writes tables.
 """

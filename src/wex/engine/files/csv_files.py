@@ -1,7 +1,7 @@
-"""CSV as people have it: every column is read as text by Arrow, and then as what is declared.
+"""Reads CSV: Arrow reads every column as text, which is then converted to the declared type.
 
-That costs a quarter more than to let Arrow convert the columns, and gives each value that does not
-fit a column and a line. Lines are looked up, in the file once more, only for an error.
+That takes a quarter more time than a conversion by Arrow, and lets an error name the column and the
+line of a value. Lines are counted in a second pass over the file, only for an error.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ REPLACED = "\N{REPLACEMENT CHARACTER}"  # where bytes could not be decoded
 def read_csv(
     file: File, names: Sequence[str], columns: TextColumns, block: int
 ) -> Iterator[pa.Table]:
-    """Give the batches of a CSV file, with some of the fields as columns."""
+    """Yield the batches of a CSV file, with some of the fields as columns."""
     reading = _Reading(file, names, columns)
     if reading.header is not None:
         yield from reading.batches(block)
 
 
 class _Reading:
-    """One CSV file on its way: its header, and how many rows have been read."""
+    """A CSV file being read: its header, and the number of rows read so far."""
 
     def __init__(self, file: File, names: Sequence[str], columns: TextColumns) -> None:
         self.file, self.names, self.columns = file, names, columns
@@ -52,7 +52,7 @@ class _Reading:
         self.header, self.skipped = self._header()
 
     def records(self, *, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
-        """Give the records of the file that are not empty, each with its first and last line."""
+        """Yield the records of the file that are not empty, each with its first and last line."""
         with decoded(self.file, self.options) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
             reader = csv.reader(
@@ -65,7 +65,7 @@ class _Reading:
                 line = reader.line_num + 1
 
     def _header(self) -> tuple[list[str] | None, int]:
-        """Return the names of the columns, and the lines until data comes; None without any lines."""
+        """Return the names of the columns and the number of lines before the data; None for no lines."""
         try:
             first = next(self.records(), None)
         except csv.Error as error:
@@ -113,7 +113,7 @@ class _Reading:
         return header_proposal(kept, fields, self.options, self.delimiter)
 
     def batches(self, block: int) -> Iterator[pa.Table]:
-        """Give the batches of the file."""
+        """Yield the batches of the file."""
         from pyarrow import csv as arrow  # noqa: PLC0415
 
         assert self.header is not None
@@ -150,7 +150,7 @@ class _Reading:
                 raise self._explained(error) from error
 
     def _check_quotes(self) -> None:
-        """Raise a DataError if the file ends inside of quotes: Arrow takes all of it as one value."""
+        """Raise a DataError if the file ends inside quotes: Arrow reads the rest as one value."""
         line = 1
         try:
             for _, last, _ in self.records(strict=True):
@@ -162,7 +162,7 @@ class _Reading:
                 raise self.error("unreadable", message, hint, line) from error
 
     def _has_data(self) -> bool:
-        """Tell whether something follows the header; Arrow wants a line end behind it."""
+        """Tell whether data follows the header; Arrow requires a line end after it."""
         try:
             records = self.records()
             next(records)
@@ -216,7 +216,7 @@ class _Reading:
         column: str | None = None,
         proposed: dict[str, object] | None = None,
     ) -> DataError:
-        """Return an error about this file, with a proposal if there is one."""
+        """Return an error about this file, with suggested options if there are any."""
         return proposing(self.file, (code, message, hint), line, column, proposed)
 
 

@@ -1,4 +1,4 @@
-"""Text files as UTF-8, whatever they are encoded in, and what to say if they are not what is said."""
+"""Decodes text files to UTF-8, and explains bytes that are not in the given encoding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_FOREIGN = 0.3  # of the bytes of a line in which a Latin script is written
 
 @contextmanager
 def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
-    """Open a text file as UTF-8, without compression; what cannot be decoded is a DataError."""
+    """Open a text file, decompressed and as UTF-8; bytes that cannot be decoded are a DataError."""
     with file.opened() as stream:
         if options.encoding in ("utf-8", "utf-8-sig"):
             yield stream
@@ -38,7 +38,7 @@ def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
 
 
 def check_encoding(file: File, options: TextOptions) -> None:
-    """Raise a DataError if a file begins as no text of its encoding does."""
+    """Raise a DataError if the first bytes of a file contradict its encoding."""
     if options.encoding != "utf-8":
         return
     with file.opened() as stream:
@@ -56,7 +56,7 @@ def check_encoding(file: File, options: TextOptions) -> None:
 
 
 def _without_mark(head: bytes) -> str | None:
-    """Return the encoding of Latin letters in pairs of bytes, if that is what these are."""
+    """Return the UTF-16 encoding of bytes that look like Latin letters in it, if they do."""
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) < len(head) // 4 or min(even, odd):
         return None
@@ -64,7 +64,7 @@ def _without_mark(head: bytes) -> str | None:
 
 
 def not_decoded(file: File, options: TextOptions) -> DataError:
-    """Return the error for bytes that are no text, with the line and with what they might be."""
+    """Return the error for bytes that cannot be decoded: their line, and a likely encoding."""
     line, bad, rest = 1, b"", b""
     with file.opened() as stream:
         while block := stream.read(1 << 20):

@@ -1,4 +1,4 @@
-"""Which format a file has, by its name or by how it begins, and how it is compressed."""
+"""The format and compression of a file, by its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 
 
 def format_of(path: Path, given: str | None = None) -> str:
-    """Return the format of a file: as given, or by the ending of its name."""
+    """Return the format of a file: the given one, or that of its file extension."""
     if given is not None:
         return checked(given)
     found = named_format(path)
@@ -52,12 +52,12 @@ def checked(given: str) -> str:
 
 
 def named_format(path: Path) -> str | None:
-    """Return the format that the name of a file tells, if it does."""
+    """Return the format of a file extension, if it is known."""
     return FORMATS.get(_ending(path))
 
 
 def is_tabbed(path: Path) -> bool:
-    """Tell whether the name of a file says that its columns are separated by tabs."""
+    """Tell whether the file extension is that of tab-separated values."""
     return _ending(path) == ".tsv"
 
 
@@ -67,7 +67,7 @@ def _ending(path: Path) -> str:
 
 
 def compression_named(path: Path) -> str | None:
-    """Return how a file is compressed, by the ending of its name."""
+    """Return the compression of a file, by its file extension."""
     return COMPRESSIONS.get(path.suffix.lower())
 
 

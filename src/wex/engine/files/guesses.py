@@ -1,6 +1,6 @@
-"""What a file that cannot be read might mean: options to propose, each tried on the values.
+"""Suggests options for text files that cannot be read, each tried on the values.
 
-A proposal is a dict of text options that make the values readable that were not.
+A suggestion is a dict of text options with which the unreadable values can be read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _EPOCH_YEARS = (1990, 2100)
 
 
 def candidates() -> list[str]:
-    """Return the formats of timestamps that are guessed."""
+    """Return the formats of timestamps that may be suggested."""
     return [*_DAYS, *_MONTHS, *(day + tail for tail in _tails() for day in _DAYS), *_WHOLE]
 
 
@@ -71,7 +71,7 @@ def _tails() -> list[str]:
 
 
 def _plausible(text: str) -> list[str]:
-    """Return the candidates that one text may be written in: day and time are looked at apart."""
+    """Return the candidate formats of one text; day and time are matched separately."""
     found = []
     for day in _DAYS:
         begins = re.match(f"(?i){expression_of(day)}", text)
@@ -85,7 +85,7 @@ def _plausible(text: str) -> list[str]:
 def proposal(
     texts: pa.Array, row: int, type_: Type, options: TextOptions, *, others_fit: bool = False
 ) -> tuple[Options, str]:
-    """Return options that make a column readable whose row is not, and what else to say.
+    """Return options with which an unreadable column can be read, and further advice.
 
     `others_fit` says that the rows before these could be read.
     """
@@ -114,7 +114,7 @@ def proposal(
 
 
 def _misfits(texts: pa.Array, type_: Type, options: TextOptions) -> pa.Array:
-    """Return texts that are no values of a type; of numbers, some of them."""
+    """Return texts that are not values of a type; for numbers, some of them."""
     if type_ in (TIMESTAMP, DATE):
         return texts.filter(pa.array(~_fits(texts, options.formats, type_)))
     texts, found = texts[:SAMPLE], []
@@ -135,7 +135,7 @@ def _fits(texts: pa.Array, formats: Sequence[str], type_: Type) -> NDArray[np.bo
 def _formats(
     bad: pa.Array, texts: pa.Array, type_: Type, options: TextOptions, *, others_fit: bool
 ) -> tuple[tuple[str, ...], str]:
-    """Return formats that fit all texts of a column, those that fit already first."""
+    """Return formats that fit all texts of a column, the current ones first."""
     if type_ == DATE and _fits(bad, [ISO], TIMESTAMP).all():
         if not _fits(bad, [ISO], DATE).all():
             return (), "declare the field as timestamp"
@@ -171,7 +171,7 @@ def _formats(
 
 
 def _settled(chosen: Sequence[str], bad: pa.Array, type_: Type) -> list[str] | None:
-    """Return formats with day and month in the order that all texts have; None: in both orders.
+    """Return formats with day and month in the order of all texts; None if both orders occur.
 
     Up to the 12th of a month a few texts do not tell.
     """
@@ -203,7 +203,7 @@ _FINE = "if these are nanoseconds since 1970, round them to microseconds and say
 
 
 def _best(texts: pa.Array, type_: Type) -> tuple[str | None, NDArray[np.bool_], str]:
-    """Return the format that fits most texts, which, and another one that fits as many."""
+    """Return the format that fits most texts, these texts, and another format that fits as many."""
     epoch = _epoch(texts) if type_ == TIMESTAMP else None
     if epoch is not None:
         return epoch, np.ones(len(texts), np.bool_), ""
@@ -240,7 +240,7 @@ def explained(
     line: int | None,
     others_fit: bool,
 ) -> DataError:
-    """Return the error for a text of a column that is no value, with its place and what may help."""
+    """Return the error for a text that is not a value of its column, with its place and advice."""
     if bad.code != "unreadable":
         return proposing(file, (bad.code, bad.message, _HINTS[bad.code]), line, bad.name)
     type_, options = columns.fields[bad.name], columns.options
@@ -267,7 +267,7 @@ def proposing(
     column: str | None = None,
     proposed: Options | None = None,
 ) -> DataError:
-    """Return an error about a text file; options that would help come instead of another hint."""
+    """Return an error about a text file; suggested options replace the hint."""
     code, message, hint = said
     if proposed:
         also = f" ({hint})" if hint.startswith(ALSO) else ""
@@ -280,7 +280,7 @@ def proposing(
 def header_proposal(
     lines: Sequence[str], fields: Mapping[str, Type], options: TextOptions, delimiter: str
 ) -> Options:
-    """Return options with which the first line of a CSV file names, or has, the fields."""
+    """Return options with which the first line of a CSV file is a header, or is data."""
     line = lines[0] if lines else ""
     others = [each for each in DELIMITERS if each not in (delimiter, options.quote)]
     there = {each: len(set(fields) & _split(line, each, options)) for each in others}
@@ -299,7 +299,7 @@ def _split(line: str, delimiter: str, options: TextOptions) -> set[str]:
 
 
 def _is_data(values: Sequence[str], types: Iterable[Type], options: TextOptions) -> bool:
-    """Tell whether a line looks like data: what is not text can be read somehow."""
+    """Tell whether a line looks like data: all values but texts can be read with some options."""
     told = False
     for value, type_ in zip(values, types, strict=True):
         if type_ == OTHER or type_.name in ("string", "enum") or not value:

@@ -1,8 +1,8 @@
-"""JSON lines: an object on each line, read by Arrow where it can be, and line by line where not.
+"""Reads JSON lines, an object on each line: with Arrow where possible, else line by line.
 
-Arrow reads a column of numbers, or one of texts, and not one of both; it drops the zones of
-timestamps, and does not tell a key that no object has from one that is null. So timestamps are read
-as texts, blocks that Arrow cannot read are read by Python, and keys are kept an eye on.
+Arrow reads a column of numbers or of texts, not of both. It drops the zones of timestamps, and does
+not distinguish a missing key from a null. Therefore timestamps are read as texts, Python reads the
+blocks that Arrow cannot, and the keys that occur are recorded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COUNT = pa.decimal128(38, 9)  # numbers since 1970, exact
 
 
 class Keys:
-    """Which keys the objects of an input have had so far.
+    """The keys that the objects of an input have had so far.
 
     If it is to be `steady`, columns of type `other` keep the type of the first block that has them.
     """
@@ -62,13 +62,13 @@ class Keys:
 
 
 class ChangedError(Exception):
-    """A column of type `other` that is not what it was in the blocks before."""
+    """A column of type `other` whose type differs from that in earlier blocks."""
 
 
 def read_json(
     file: File, names: Sequence[str], columns: TextColumns, keys: Keys, block: int
 ) -> Iterator[pa.Table]:
-    """Give the batches of a file of JSON lines, with some of the fields as columns."""
+    """Yield the batches of a file of JSON lines, with some of the fields as columns."""
     check_encoding(file, columns.options)
     reading = _Reading(file, names, columns, keys)
     with decoded(file, columns.options) as stream:
@@ -80,7 +80,7 @@ def read_json(
 
 
 def _blocks(stream: pa.NativeFile, size: int) -> Iterator[bytes]:
-    """Give the bytes of a file in blocks of whole lines."""
+    """Yield the bytes of a file in blocks of whole lines."""
     parts: list[bytes] = []
     while content := stream.read(size):
         head, newline, rest = content.rpartition(b"\n")
@@ -94,7 +94,7 @@ def _blocks(stream: pa.NativeFile, size: int) -> Iterator[bytes]:
 
 
 class _Reading:
-    """One file of JSON lines on its way: its line, and how its columns have been written so far."""
+    """A file of JSON lines being read: its line, and the JSON types of its columns so far."""
 
     def __init__(self, file: File, names: Sequence[str], columns: TextColumns, keys: Keys) -> None:
         self.file, self.names, self.columns, self.keys = file, names, columns, keys
@@ -154,7 +154,7 @@ class _Reading:
         return table.select(list(self.names))
 
     def _other(self, table: pa.Table, name: str) -> pa.Table:
-        """Return a table with a column whose type Arrow has guessed, the same one each time."""
+        """Return a table in which a column of a type inferred by Arrow keeps its first type."""
         if name not in table.column_names:
             return table.append_column(name, pa.nulls(len(table)))
         found = table.schema.field(name).type
@@ -212,7 +212,7 @@ class _Reading:
         return DataError("unreadable", message, hint, file=self.file.shown, line=line)
 
     def _text(self, value: object, name: str, line: int) -> str | None:
-        """Return a value as it would stand in CSV."""
+        """Return a value as CSV writes it."""
         type_ = self.columns.fields[name]
         text = arrow_type(type_) == pa.string()
         match value:
@@ -281,7 +281,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _written(type_: Type, values: Sequence[object] = ()) -> pa.DataType | None:
-    """Return the Arrow type to read a column as, given how some values of it were written."""
+    """Return the Arrow type to read a column as, given the JSON types of some values."""
     if type_ == OTHER:
         return None
     present = [value for value in values if value is not None]

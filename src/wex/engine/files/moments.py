@@ -1,4 +1,4 @@
-"""Timestamps written as text: ISO 8601, patterns as of strptime, and counts since 1970.
+"""Reads timestamps in text: ISO 8601, strptime patterns, and counts since 1970.
 
 Patterns are turned into regular expressions, which Arrow runs over whole columns. C's own strptime
 knows no fractions, asks the locale for the names of months, and reads the 30th of February.
@@ -69,7 +69,7 @@ _ISO_PATTERN = (
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments in microseconds since 1970: UTC where `zoned`, else readings of some clock.
+    """Moments in microseconds since 1970: UTC where `zoned`, else local times.
 
     `known` is false where no format fits, `fine` where microseconds are too coarse, `near` where 64
     bits of them are too few.
@@ -83,12 +83,12 @@ class Moments:
 
     @property
     def right(self) -> Bools:
-        """Tell where there is a moment."""
+        """Return a mask of the texts that are moments."""
         return self.known & self.fine & self.near
 
 
 def check_format(pattern: str) -> None:
-    """Raise a WexError if something is not the format of a timestamp.
+    """Raise a WexError if a value is not a format of timestamps.
 
     >>> check_format("%b %d %Y"), check_format("epoch-ms")
     (None, None)
@@ -124,7 +124,7 @@ def _expression(pattern: str) -> str:
 
 @lru_cache(maxsize=1024)
 def expression_of(pattern: str) -> str:
-    """Return the regular expression of a pattern, or of a part of one; its names are directives."""
+    """Return the regular expression of a pattern, or of a part; its groups are named by directives."""
     found = []
     for part in re.findall(r"%.?|\s+|[^%\s]+", pattern):
         if part.isspace():
@@ -144,7 +144,7 @@ def expression_of(pattern: str) -> str:
 
 
 def quick_iso(texts: pa.Array) -> pa.Array | None:
-    """Return timestamps of texts that are all ISO 8601, all with a zone or all without; else None."""
+    """Return the timestamps of texts that are all ISO 8601, all with or all without a zone; else None."""
     for zone in (None, "UTC"):
         try:
             return texts.cast(pa.timestamp("us", zone))
@@ -154,7 +154,7 @@ def quick_iso(texts: pa.Array) -> pa.Array | None:
 
 
 def read_moments(texts: pa.Array, formats: Sequence[str]) -> Moments:
-    """Return the moments that texts tell, each by the first format that fits it.
+    """Return the moments of texts, each by the first format that fits it.
 
     >>> texts = pa.array(["Jan 1 1970", "1970-01-01T01:00:00.5+01:00"])
     >>> read_moments(texts, ["%b %d %Y", "iso"]).counts.tolist()
@@ -207,14 +207,14 @@ def _read(texts: pa.Array, pattern: str) -> Moments:
 
 
 def _days(year: Ints, month: Ints) -> Ints:
-    """Return the days from 1970 to the first of a month; months out of range are as good as any."""
+    """Return the days from 1970 to the first of a month; any number for months out of range."""
     months = (year - 1970) * 12 + np.clip(month, 1, 12) - 1
     found: Ints = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return found
 
 
 def _numbers(texts: pa.Array) -> Ints:
-    """Return short texts of digits as numbers; none as 0."""
+    """Return short texts of digits as numbers; an empty text is 0."""
     digits = pc.if_else(pc.equal(texts, ""), "0", texts).fill_null("0")
     found: Ints = digits.cast(pa.int64()).to_numpy()
     return found
@@ -238,7 +238,7 @@ def _is_afternoon(halves: pa.Array) -> Ints:
 
 
 def _fraction(digits: pa.Array, places: int) -> tuple[Ints, Bools]:
-    """Return the digits behind a decimal point as a whole number; and whether that is all of them."""
+    """Return `places` digits after a decimal point as a number, and whether the rest are zeros."""
     kept = pc.utf8_slice_codeunits(digits, 0, places)
     rest = pc.utf8_slice_codeunits(digits, places)
     fine: Bools = (

@@ -1,4 +1,4 @@
-"""How text files are read: what people write in CSV and JSON where no standard decides.
+"""Options of text files: separators, encodings, formats that CSV and JSON leave open.
 
 The names are those of the arguments of `find_in_file`, and of the options of `wex find`.
 """
@@ -22,7 +22,7 @@ TAB_WORDS = ("tab", "\\t")
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Choices of how texts are read; those for columns and lines are about CSV only."""
+    """Options for reading texts; those about columns and lines apply to CSV only."""
 
     delimiter: str | None = None  # between columns; else a tab in .tsv files, and a comma
     quote: str = '"'
@@ -39,7 +39,7 @@ class TextOptions:
         return self.timestamp_format or (ISO,)
 
     def having(self, changed: Mapping[str, object]) -> TextOptions:
-        """Return the options with some of them changed."""
+        """Return a copy of the options with some changed."""
         return replace(self, **changed)  # type: ignore[arg-type]
 
 
@@ -47,7 +47,7 @@ NAMES = tuple(field.name for field in fields(TextOptions))
 
 
 def text_options(**given: object) -> TextOptions:
-    """Return options as they are given in a call, checked.
+    """Return the options of a call, checked.
 
     >>> text_options(delimiter="tab", timestamp_format="%b %d %Y").timestamp_format
     ('%b %d %Y',)
@@ -106,7 +106,7 @@ def in_python(options: Mapping[str, object]) -> str:
 
 
 def in_shell(options: Mapping[str, object]) -> str:
-    r"""Return options as they are typed behind a command.
+    r"""Return options as arguments of a command line.
 
     >>> print(in_shell({"timestamp_format": ("%b %d %Y",), "no_header": True, "delimiter": "\t"}))
     --timestamp-format '%b %d %Y' --no-header --delimiter tab

@@ -1,4 +1,4 @@
-"""Tables in files, read batch by batch: the formats, and what is the same for all of them."""
+"""Reads tables in files of all formats, batch by batch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEFAULTS = TextOptions()
 
 @dataclass(frozen=True)
 class Source:
-    """The batches of an input, and how many rows there are in all, if that is known before."""
+    """The batches of an input, and its number of rows, if it is known in advance."""
 
     batches: Iterator[pa.Table]
     rows: int | None
@@ -77,7 +77,7 @@ def read_table(
 
 
 def joined_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return tables as one; columns that have one type in part of them only take that."""
+    """Return tables as one; a column that is untyped in some of them takes its type from the others."""
     filled = [table for table in tables if table.num_rows] or list(tables[-1:])
     try:
         return pa.concat_tables(filled, promote_options="permissive")
@@ -129,7 +129,7 @@ def _rows(files: Sequence[File]) -> int | None:
 def _tables(
     file: File, fields: Mapping[str, Type], columns: TextColumns, keys: Keys
 ) -> Iterator[pa.Table]:
-    """Give the batches of a file, with the columns that its folders name."""
+    """Yield the batches of a file, with the columns that its folders name."""
     constants = {name: text for name, text in file.constants.items() if name in fields}
     names = [name for name in fields if name not in constants]
     try:
@@ -178,7 +178,7 @@ def _read(
 def _with_all_options(
     error: DataError, file: File, names: Sequence[str], columns: TextColumns
 ) -> DataError:
-    """Return an error whose proposal reads at least the beginning of the file, if one does."""
+    """Return an error whose suggestion reads at least the beginning of the file, if one does."""
     proposed, then = dict(error.options or {}), ""
     for _ in range(ROUNDS):
         trial = TextColumns(columns.fields, columns.options.having(proposed))
@@ -217,14 +217,14 @@ def _read_parquet(file: File, names: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def _head(file: File, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
-    """Return the columns that are wanted, without rows."""
+    """Return an empty table of the wanted columns."""
     for name in names:
         check_column(name, schema.names, file.shown)
     return no_rows(schema).select(list(names))
 
 
 def check_column(name: str, there: Sequence[str], shown: str) -> None:
-    """Raise a DataError if a file does not have a column, or has it twice."""
+    """Raise a DataError if a column of the file is missing or occurs twice."""
     if there.count(name) == 1:
         return
     hint = did_you_mean(name, dict.fromkeys(there), "its columns are")

@@ -1,4 +1,4 @@
-"""What a user names as input, as files to read: paths, patterns, folders and standard input."""
+"""Finds the files of an input: paths, patterns, folders and standard input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write NULL in 
 
 @dataclass(frozen=True)
 class File:
-    """A file that can be read more than once, and what its folder says: `symbol=A/part.parquet`."""
+    """A file that can be read more than once, and the columns of its folder: `symbol=A/part.parquet`."""
 
     path: Path
     shown: str
@@ -48,7 +48,7 @@ class File:
 
 @contextmanager
 def files_of(given: Given, input_format: str | None = None) -> Iterator[list[File]]:
-    """Give the files that a user names, in order; what can be read once only is copied first."""
+    """Yield the files that a user names, in order; pipes are copied to a file first."""
     if input_format is not None:
         checked(input_format)
     named = [file for each in _listed(given) for file in _named(each, input_format)]
@@ -179,7 +179,7 @@ def _copy(source: BinaryIO | pa.NativeFile, target: Path) -> None:
 
 
 def _constants(path: Path, root: Path | None) -> dict[str, str | None]:
-    """Return the columns that the folders below a folder name, as Hive has it."""
+    """Return the columns that the names of nested folders give, in the manner of Hive."""
     if root is None:
         return {}
     pairs = [each.partition("=") for each in path.relative_to(root).parts[:-1]]
@@ -195,14 +195,14 @@ def no_file(shown: str, error: OSError, hint: str = "give the path of a readable
 
 
 def damaged(shown: str, error: Exception, kind: str) -> DataError:
-    """Return the error for a file whose content is not what it should be."""
+    """Return the error for a file whose content is not in its format."""
     message = str(error).splitlines()[0] if str(error) else "it cannot be read"
     hint = f"check that the file is complete and really {kind}"
     return DataError("unreadable", message, hint, file=shown)
 
 
 def refuse_overwriting(output: Path, given: Given) -> None:
-    """Raise a WexError if an output would replace, or join, what is read."""
+    """Raise a WexError if an output would replace an input, or lie in its folder."""
     target = output.absolute()
     for each in _listed(given):
         if each == STDIN:

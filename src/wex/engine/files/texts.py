@@ -1,4 +1,4 @@
-"""Columns of texts as columns of values: the same for CSV and for texts in JSON."""
+"""Converts columns of texts, of CSV or JSON, to columns of values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _A = {
 
 
 class BadTextError(Exception):
-    """A text that is no value of its column, on its way to becoming a DataError."""
+    """A text that is not a value of its column; callers make it a DataError."""
 
     def __init__(self, code: str, message: str, name: str, row: int) -> None:
         super().__init__(code, message, name, row)
@@ -44,7 +44,7 @@ class BadTextError(Exception):
 
 @dataclass(frozen=True)
 class Read:
-    """The values of a column, NULL where a text is none, and the first row where that is so."""
+    """The values of a column, NULL where a text is not a value, and the first such row."""
 
     values: pa.Array
     bad: int | None = None
@@ -52,7 +52,7 @@ class Read:
 
 
 class TextColumns:
-    """Texts become values of the types of a stream's fields, batch after batch of one input.
+    """Converts texts to values of the types of a stream's fields, batch after batch of one input.
 
     Whether the timestamps of a column have a zone is decided by the first that there is.
     """
@@ -63,7 +63,7 @@ class TextColumns:
         self._zoned: dict[str, bool] = {}
 
     def values(self, name: str, texts: pa.Array) -> pa.Array:
-        """Return the values of a column; one that cannot be read is a BadTextError."""
+        """Return the values of a column; raise a BadTextError if one cannot be read."""
         type_ = self.fields[name]
         if type_ == TIMESTAMP:
             return self._timestamps(name, as_values(texts, self.options))
@@ -117,7 +117,7 @@ class TextColumns:
 
 
 def as_values(texts: pa.Array, options: TextOptions) -> pa.Array:
-    """Return texts without blanks around them; those that stand for no value as NULL."""
+    """Return texts without surrounding blanks; those that mean NULL as NULL."""
     trimmed = pc.utf8_trim_whitespace(texts)
     nothing = pc.is_in(trimmed, pa.array(["", *options.null]))
     return pc.if_else(nothing, pa.scalar(None, pa.string()), trimmed)

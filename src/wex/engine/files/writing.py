@@ -1,4 +1,4 @@
-"""Tables to files. In CSV and JSON lines a value has one form, which our own readers read back.
+"""Writes tables to files. Each value has one form in CSV and JSON, which the readers read back.
 
 | type | CSV | JSON |
 |---|---|---|
@@ -37,7 +37,7 @@ ROWS = 1 << 16  # that are text at a time
 
 
 def check_output(path: Path, given: str | None = None) -> None:
-    """Raise a WexError if a file cannot be written, before anything is computed for it."""
+    """Raise a WexError if a file cannot be written; called before the windows are computed."""
     format_of(path, given)
     if path.is_dir():
         raise WexError("no-file", f"{path}: Is a directory", "give the path of a file to write")
@@ -104,7 +104,7 @@ _WRITERS = {
 
 
 def json_lines(table: pa.Table) -> Iterator[str]:
-    """Give a table as lines of JSON.
+    """Yield a table as lines of JSON.
 
     >>> [*json_lines(pa.table({"x": [1.5, float("nan")], "t": pa.array([90_000_001, 1], pa.duration("us"))}))]
     ['{"x": 1.5, "t": 90.000001}', '{"x": "NaN", "t": 0.000001}']
@@ -117,7 +117,7 @@ def json_lines(table: pa.Table) -> Iterator[str]:
 
 
 def csv_lines(table: pa.Table) -> Iterator[str]:
-    """Give a table as lines of CSV, the header first.
+    """Yield a table as lines of CSV, the header first.
 
     >>> [*csv_lines(pa.table({"x": [1.5, None], "s": ["", None]}))]
     ['x,s', '1.5,""', ',']
@@ -130,7 +130,7 @@ def csv_lines(table: pa.Table) -> Iterator[str]:
 
 
 def shown_rows(table: pa.Table) -> Iterator[tuple[str, ...]]:
-    """Give the rows of a table to look at: values as in CSV, lists as in JSON."""
+    """Yield the rows of a table for display: values as in CSV, lists as in JSON."""
     for batch in table.to_batches(ROWS):
         yield from zip(*map(_shown_values, batch.columns), strict=True)
 

@@ -1,7 +1,7 @@
-"""Rows that cannot be events of their stream: found, taken out, counted, and told one by one.
+"""Removes bad rows, those that cannot be events: counts them and writes each as JSON.
 
-See "Bad rows" in the semantics. Most are wrong by themselves, whatever stands beside them: these
-are found here, column by column. The others take the stream that they are in: see `bad_events`.
+See "Bad rows" in docs/semantics.md. Most bad rows can be recognised by themselves, column by column,
+which is done here. The others depend on the events before them: see `bad_events`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHOICES = ("fail", "skip", "divert")
 CORRUPT = "_corrupt_record"  # Spark's name for a column with the text of rows that it cannot read
 MOST_SHOWN = 80  # characters of such a text in a message
 
-# What may be wrong with a row, and not with the column or the batch that it is in.
+# The codes of errors about single rows, as opposed to columns or batches.
 ROW_CODES = frozenset({
     "malformed", "null", "null-order", "enum-value", "wrong-value", "sub-microsecond", "timestamp-range", *EVENT_CODES,
 })  # fmt: skip
@@ -50,7 +50,7 @@ ROW_CODES = frozenset({
 
 @dataclass
 class Sieve:
-    """Takes the bad rows out of batches; `lines` are these as JSON, if they are diverted."""
+    """Removes the bad rows of batches; `lines` holds them as JSON if they are diverted."""
 
     engine: Engine
     choice: BadRows = "fail"
@@ -58,7 +58,7 @@ class Sieve:
     lines: list[str] = field(default_factory=list)
 
     def readable(self, rows: pa.Table) -> pa.Table:
-        """Return the rows that could be read, without the column that says which."""
+        """Return the rows that could be read, without the column of corrupt records."""
         if CORRUPT not in rows.column_names or CORRUPT in self.engine.fields:
             return rows
         texts, rows = rows.column(CORRUPT), rows.drop_columns([CORRUPT])
@@ -66,16 +66,16 @@ class Sieve:
         if not bad.any():
             return rows
         if self.choice != "skip":
-            read, said = rows.filter(pa.array(bad)), texts.filter(pa.array(bad)).to_pylist()
-            for at, text in enumerate(said):
-                self._tell(*_malformed(self.engine, text, read, at))
+            unread, corrupt = rows.filter(pa.array(bad)), texts.filter(pa.array(bad))
+            for row, text in enumerate(corrupt.to_pylist()):
+                self._report(*_malformed(self.engine, text, unread, row))
         self.count += int(bad.sum())
         return rows.filter(pa.array(~bad))
 
     def alone(self, rows: pa.Table) -> pa.Table:
-        """Return the rows that have nothing wrong with them by themselves."""
+        """Return the rows without those that are bad by themselves."""
         rows = self.readable(rows)
-        conform(rows.slice(0, 0), self.engine.fields)  # what is wrong with columns is told at once
+        conform(rows.slice(0, 0), self.engine.fields)  # errors about columns come first
         bad = np.zeros(rows.num_rows, dtype=np.bool_)
         wrong: dict[int, DataError] = {}
         for where, describe in _wrong(self.engine, rows):
@@ -85,7 +85,7 @@ class Sieve:
                 wrong |= {row: describe(row) for row in np.flatnonzero(new).tolist()}
         if not bad.any():
             return rows
-        self._take(int(bad.sum()), wrong, rows)
+        self._remove(int(bad.sum()), wrong, rows)
         return rows.filter(pa.array(~bad))
 
     def through(
@@ -94,56 +94,56 @@ class Sieve:
         recall: Callable[[PreparedInput], State],
         rows: pa.Table,
     ) -> tuple[Found, int]:
-        """Return what feeding rows gives, without those that fail in their stream, and their number."""
+        """Feed the rows that are not bad events; return the result and how many were fed."""
         try:
             return feed(rows), rows.num_rows
         except DataError as error:
-            arriving = PreparedInput(self.engine, rows)
-            left = self.sifted(arriving, recall(arriving), error)
-            return feed(left), left.num_rows
+            prepared = PreparedInput(self.engine, rows)
+            kept = self.sifted(prepared, recall(prepared), error)
+            return feed(kept), kept.num_rows
 
     def sifted(
         self,
-        arriving: PreparedInput,
+        prepared: PreparedInput,
         prior: State,
         error: DataError,
         silences: Silences | None = None,
     ) -> pa.Table:
-        """Return the rows of a batch that remain; the error is raised if no row is to blame."""
+        """Return the rows of a batch without bad events; raise the error if there is none."""
         if self.choice == "fail" or error.code not in EVENT_CODES:
             raise error
-        found = faults(self.engine, arriving, prior, silences)
-        if not found:
+        errors = faults(self.engine, prepared, prior, silences)
+        if not errors:
             raise error
-        self._take(len(found), found, arriving.table)
-        keep = np.ones(arriving.table.num_rows, dtype=np.bool_)
-        keep[list(found)] = False
-        return arriving.table.filter(pa.array(keep))
+        self._remove(len(errors), errors, prepared.table)
+        keep = np.ones(prepared.table.num_rows, dtype=np.bool_)
+        keep[list(errors)] = False
+        return prepared.table.filter(pa.array(keep))
 
-    def _take(self, count: int, wrong: Mapping[int, DataError], rows: pa.Table) -> None:
+    def _remove(self, count: int, wrong: Mapping[int, DataError], rows: pa.Table) -> None:
         if self.choice != "skip":
             chosen = sorted(wrong)
             fields = rows.select(list(self.engine.fields)).take(pa.array(chosen))
-            for at, row in enumerate(chosen):
-                self._tell(wrong[row], _plain_row(fields, at))
+            for index, row in enumerate(chosen):
+                self._report(wrong[row], _plain_row(fields, index))
         self.count += count
 
-    def _tell(self, error: DataError, row: object) -> None:
+    def _report(self, error: DataError, row: object) -> None:
         if self.choice == "fail":
             raise error
-        told = {"code": error.code, "message": error.message, "column": error.column}
-        start = json.dumps(told, ensure_ascii=False).removesuffix("}")
+        record = {"code": error.code, "message": error.message, "column": error.column}
+        start = json.dumps(record, ensure_ascii=False).removesuffix("}")
         shown = row.text if isinstance(row, AsItCame) else _as_json(row)
         self.lines.append(f'{start}, "row": {shown}}}')
 
 
-# --- What is wrong with a row by itself
+# --- Rows that are bad by themselves
 
 Described = tuple["Bools", Callable[[int], DataError]]
 
 
 def _wrong(engine: Engine, rows: pa.Table) -> Iterator[Described]:
-    """Yield where rows have something wrong with them, and what it is."""
+    """Yield masks of bad rows, each with a function from a row to its error."""
     stream = engine.stream
 
     def key(row: int) -> Key:
@@ -200,12 +200,12 @@ def _unlisted(column: pa.ChunkedArray, type_: Type) -> Bools:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.bool_)
     listed = pc.is_in(column, value_set=pa.array(type_.values, column.type))
-    found: Bools = pc.and_not(pc.is_valid(column), listed).to_numpy()
-    return found
+    unlisted: Bools = pc.and_not(pc.is_valid(column), listed).to_numpy()
+    return unlisted
 
 
 def _unfit(column: pa.ChunkedArray, type_: Type) -> Bools:
-    """Tell which values do not fit a type, as `conform` has it."""
+    """Return a mask of the values that `conform` refuses for a type."""
     column = _decoded(column)
     given = column.type
     bad: pa.ChunkedArray | None = None
@@ -220,8 +220,8 @@ def _unfit(column: pa.ChunkedArray, type_: Type) -> Bools:
         return _not_text(column)
     if bad is None:
         return np.zeros(len(column), dtype=np.bool_)
-    found: Bools = bad.fill_null(False).to_numpy()
-    return found
+    unfit: Bools = bad.fill_null(False).to_numpy()
+    return unfit
 
 
 def _not_the_same(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
@@ -250,7 +250,7 @@ def _is_text(value: bytes) -> bool:
 def _unfit_error(
     rows: pa.Table, name: str, type_: Type, row: int, key: Callable[[int], Key]
 ) -> Callable[[int], DataError]:
-    """Return the error that `conform` has for the first value that does not fit, for all of them."""
+    """Return a function from a row to the error that `conform` raises for the first bad value."""
     one = rows.select([name]).slice(row, 1)
     try:
         conform(one, {name: type_})
@@ -263,25 +263,25 @@ def _unfit_error(
 # --- Rows that could not be read
 
 
-def _malformed(engine: Engine, text: str, read: pa.Table, at: int) -> tuple[DataError, object]:
-    """Return what is wrong with a text that should have been a row, and what to show of it.
+def _malformed(engine: Engine, text: str, read: pa.Table, index: int) -> tuple[DataError, object]:
+    """Return the error of a text that is not a row, and the text to report.
 
-    `read` has at a row what could be read of it. A text that is a JSON object is shown as one.
+    Row `index` of `read` holds the values that could be read. A JSON object is reported as one.
     """
     try:
-        told = json.loads(text, parse_constant=str)
+        parsed = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
-        told = text
-    row = _unchanged(text) if isinstance(told, dict) else text
-    if isinstance(told, dict):
+        parsed = text
+    row = _unchanged(text) if isinstance(parsed, dict) else text
+    if isinstance(parsed, dict):
         for name, type_ in engine.fields.items():
-            value = told.get(name)
-            if value is not None and not read.column(name)[at].is_valid:
+            value = parsed.get(name)
+            if value is not None and not read.column(name)[index].is_valid:
                 message = f"{_short(value)} is no {type_}"
-                hint = "mend the value, or declare the field as string"
+                hint = "correct the value, or declare the field as string"
                 return DataError("wrong-value", message, hint, column=name), row
     message = f"this is no row of the stream: {_short(text)}"
-    hint = "mend or remove it: it may be cut off, or of another format"
+    hint = "correct or remove it: it may be cut off, or in another format"
     return DataError("malformed", message, hint), row
 
 
@@ -293,14 +293,14 @@ class AsItCame:
 
 
 def _unchanged(text: str) -> object:
-    """Return a JSON object as it was written, numbers and escapes included, if that is one line."""
+    """Return a JSON object as it was written, numbers and escapes included, on one line."""
 
     def refuse(constant: str) -> object:
         raise ValueError(constant)
 
     try:
         json.loads(text, parse_constant=refuse)
-    except ValueError:  # NaN and the like are no JSON
+    except ValueError:  # NaN and Infinity are not JSON
         return json.loads(text, parse_constant=str)
     return AsItCame(" ".join(text.split("\n")).replace("\r", " "))
 
@@ -308,7 +308,7 @@ def _unchanged(text: str) -> object:
 def _as_json(row: object) -> str:
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False)
-    except ValueError:  # a number that is none as a float
+    except ValueError:  # a number beyond the floats
         return json.dumps(str(row), ensure_ascii=False)
 
 
@@ -320,19 +320,19 @@ def _short(value: object) -> str:
 # --- Rows as JSON
 
 
-def _plain_row(rows: pa.Table, at: int) -> dict[str, object]:
-    return {name: _plain(_value(rows.column(name)[at])) for name in rows.column_names}
+def _plain_row(rows: pa.Table, row: int) -> dict[str, object]:
+    return {name: _plain(_value(rows.column(name)[row])) for name in rows.column_names}
 
 
 def _value(scalar: pa.Scalar) -> object:
     try:
         return shown(scalar)
-    except (pa.ArrowException, ValueError):  # bytes that are no text
+    except (pa.ArrowException, ValueError):  # bytes that are not UTF-8
         return scalar.cast(pa.binary()).as_py()
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it; what JSON lacks is a text that Spark reads."""
+    """Return a value as JSON; types that JSON lacks are texts that Spark reads."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -347,9 +347,9 @@ def _plain(value: object) -> object:
         case bytes():
             return value.decode(errors="replace")
         case dict():
-            return {str(name): _plain(each) for name, each in value.items()}
+            return {str(name): _plain(item) for name, item in value.items()}
         case list() | tuple():
-            return [_plain(each) for each in value]
+            return [_plain(item) for item in value]
     return str(value)
 
 

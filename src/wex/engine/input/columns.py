@@ -1,7 +1,4 @@
-"""Arrow data as the columns that a spec speaks about: found and converted.
-
-Times stay Arrow times here; events see them as whole numbers (see `streams`).
-"""
+"""Converts data to the columns of a stream, one Arrow type for each type of the language."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ EXACT_IN_A_FLOAT = 2**53
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """Anything that hands over Arrow data: pandas, polars, duckdb, Arrow itself."""
+    """An object that exports Arrow data: of pandas, polars, duckdb or Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a capsule with an Arrow stream."""
@@ -40,7 +37,7 @@ WANTED = "give an Arrow table, a dict of arrays, or anything with __arrow_c_stre
 
 
 def table_of(data: Data) -> pa.Table:
-    """Return any data as an Arrow table."""
+    """Return data as an Arrow table."""
     try:
         match data:
             case pa.Table():
@@ -54,14 +51,14 @@ def table_of(data: Data) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         message = f"this {type(data).__name__} cannot be read as columns: {error}"
         raise DataError("not-columns", message.splitlines()[0], WANTED) from error
-    raise DataError("not-columns", f"a {type(data).__name__} holds no columns", WANTED)
+    raise DataError("not-columns", f"expected columns, got {type(data).__name__}", WANTED)
 
 
 def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) -> pa.Table:
     """Return the columns of a stream's fields, in their order, with one Arrow type per type.
 
-    Columns that are missing or of a wrong type are told first. A value that does not fit is an
-    error that names its row, the first one, and by the columns `keys` its stream.
+    Missing columns and wrong types are reported first. The error about a value that does not fit
+    names the first such row, and its stream by the columns `keys`.
     """
     table = table_of(data)
     names, types = list(fields), list(fields.values())
@@ -76,8 +73,8 @@ def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) ->
             wrong.append((bad.row, at, bad))
     if wrong:
         row, at, first = min(wrong, key=lambda each: each[:2])
-        hint = f"it stands in row {row} of the data; {first.hint}"
-        key = tuple(shown(table.column(each)[row]) for each in keys if each in table.column_names)
+        hint = f"the value is in row {row} of the data; {first.hint}"
+        key = tuple(shown(table.column(key)[row]) for key in keys if key in table.column_names)
         raise DataError(first.code, first.message, hint, column=names[at], key=key)
     return pa.table(_one_zone(columns, names, types), names=names)
 
@@ -106,7 +103,7 @@ def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
 
 
 def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
-    """Return a column with the Arrow type that stands for a type."""
+    """Return a column cast to the Arrow type of a type."""
     given = column.type
     if type_ == OTHER:
         return _workable(column, name)
@@ -125,7 +122,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
 
 
 def _workable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column of any type as one of a type that Arrow can put in order."""
+    """Return a column of any type, cast to one that Arrow can take rows of."""
     given = column.type
     target = workable_type(given)
     if target == given:
@@ -142,7 +139,7 @@ def _workable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def workable_type(type_: pa.DataType) -> pa.DataType:
-    """Return the type that values of a type are given: without views and runs, also inside.
+    """Return a type without views and runs, also inside of nested types.
 
     Views of lists stay: Arrow can put those in order, and casts them wrongly.
 
@@ -218,14 +215,14 @@ def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.string())  # the only way that Arrow rounds to the nearest float
     try:
-        found = column.cast(target)
+        values = column.cast(target)
         if pa.types.is_string(target):
-            found.validate(full=True)
+            values.validate(full=True)
     except pa.ArrowInvalid as error:
         message = str(error).splitlines()[0]
         hint = f"values have to fit into {target}"
         raise DataError("wrong-value", message, hint, column=name) from error
-    return found
+    return values
 
 
 def _exact_floats(column: pa.ChunkedArray) -> None:
@@ -253,7 +250,7 @@ def _timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def shown(key: pa.Scalar) -> object:
-    """Return a key as errors show it; Python's own times do not reach as far as Arrow's."""
+    """Return a key as errors show it: a number where Python has no such date or time."""
     try:
         return key.as_py()
     except (ArithmeticError, ValueError, LookupError):
@@ -263,7 +260,7 @@ def shown(key: pa.Scalar) -> object:
 def _one_zone(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str], types: Sequence[Type]
 ) -> list[pa.ChunkedArray]:
-    """Return the columns, all timestamps with a zone or all without; empty ones take what fits."""
+    """Return the columns with one zone for all timestamps, or none; columns of NULLs take it."""
     zones = {
         name: column.type.tz
         for name, column, type_ in zip(names, columns, types, strict=True)
@@ -302,15 +299,15 @@ def _type_hint(type_: Type, given: pa.DataType) -> str:
 
 
 def spans(begin: Ints, end: Ints) -> Ints:
-    """Return the numbers of several ranges, one after the other."""
+    """Return the numbers of several ranges, concatenated."""
     sizes = end - begin
     offset = begin - (np.cumsum(sizes) - sizes)
-    found: Ints = np.arange(int(sizes.sum())) + np.repeat(offset, sizes)
-    return found
+    numbers: Ints = np.arange(int(sizes.sum())) + np.repeat(offset, sizes)
+    return numbers
 
 
 def nothing(type_: pa.DataType) -> pa.Array:
-    """Return an empty Arrow array, also of types of which Arrow makes none from a list."""
+    """Return an empty Arrow array of any type; `pa.array([], type)` does not support them all."""
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, nothing(type_.storage_type))
     if pa.types.is_list(type_):
@@ -344,12 +341,12 @@ def joined(arrays: list[pa.Array]) -> pa.Array:
 
 
 def taken(array: pa.Array, places: Ints) -> pa.Array:
-    """Return the values of an Arrow array at some places."""
+    """Return the values of an Arrow array at some indices."""
     return array.take(pa.array(places))
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array, without a copy if it is one."""
+    """Return a column as one array, without a copy if it has one chunk."""
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else nothing(column.type)

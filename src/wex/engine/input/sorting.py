@@ -24,7 +24,7 @@ def sort(
     order_by: Sequence[str],
     fields: Mapping[str, Type],
 ) -> pa.Table:
-    """Return the rows stream by stream, each in its order; without an order, rows keep theirs."""
+    """Return the rows stream by stream, each in its order; without `order by`, in that of the rows."""
     no_null_order(table, order_by, partition_by)
     columns = sort_keys(table, partition_by, order_by, fields)
     if not columns or is_sorted(columns):
@@ -35,7 +35,7 @@ def sort(
 
 
 def in_key_order(table: pa.Table, keys: Sequence[str], fields: Mapping[str, Type]) -> pa.Table:
-    """Return rows by key; those of one key stay as they are."""
+    """Return rows sorted by key; rows of one key keep their order."""
     columns = sort_keys(table, keys, (), fields)
     if not columns or is_sorted(columns):
         return table
@@ -43,13 +43,13 @@ def in_key_order(table: pa.Table, keys: Sequence[str], fields: Mapping[str, Type
 
 
 def sort_indices(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
-    """Return the rows in the order of some columns; equal ones stay as they are."""
+    """Return the indices that sort some columns; the sort is stable."""
     rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])
-    names = [f"#{at}" for at in range(len(columns) + 1)]
+    names = [f"#{n}" for n in range(len(columns) + 1)]
     by = [(name, "ascending") for name in names]
-    found = pc.sort_indices(pa.table([*columns, rows], names=names), sort_keys=by)
-    indices: NDArray[np.int64] = found.to_numpy().astype(np.int64)
-    return indices
+    indices = pc.sort_indices(pa.table([*columns, rows], names=names), sort_keys=by)
+    numbers: NDArray[np.int64] = indices.to_numpy().astype(np.int64)
+    return numbers
 
 
 def sort_keys(
@@ -58,7 +58,7 @@ def sort_keys(
     order_by: Sequence[str],
     fields: Mapping[str, Type],
 ) -> list[pa.ChunkedArray]:
-    """Return the columns that rows are sorted by, the first one first; all of it is ascending."""
+    """Return the columns that rows are sorted by, most significant first, all ascending."""
     ties = [
         name
         for name, type_ in fields.items()
@@ -69,7 +69,7 @@ def sort_keys(
     for name in keys:
         columns += _without_gaps(table.column(name))
     floats = [name for name in keys if order_by and pa.types.is_floating(table.column(name).type)]
-    # -0.0 equals 0.0, and is another value
+    # -0.0 equals 0.0, so their order needs the sign
     return [*columns, *(_sign(table.column(name)) for name in floats)]
 
 
@@ -91,7 +91,7 @@ _SOMETHING: dict[str, object] = {"string": "", "bool": False}
 
 
 def in_stream_order(table: pa.Table, partition_by: Sequence[str], order_by: Sequence[str]) -> bool:
-    """Tell whether rows come sorted by key, then by the order columns; ties may be in any order."""
+    """Tell whether rows are sorted by key, then by the order columns; ties may be in any order."""
     names = (*partition_by, *order_by)
     columns = [column for name in names for column in _without_gaps(table.column(name))]
     return not columns or is_sorted(columns)
@@ -108,7 +108,7 @@ def is_sorted(columns: Sequence[pa.ChunkedArray]) -> bool:
 def in_order(
     before: Sequence[pa.ChunkedArray], after: Sequence[pa.ChunkedArray]
 ) -> NDArray[np.bool_]:
-    """Tell of each row whether it is at most the row beside it, by the first column that differs."""
+    """Return a mask of the rows of `before` that sort at or before the same row of `after`."""
     size = len(before[0]) if before else 0
     wrong = np.zeros(size, dtype=np.bool_)
     undecided = np.ones(size, dtype=np.bool_)
@@ -128,9 +128,9 @@ def in_order(
 def deciding_column(
     one: pa.Table, two: pa.Table, order_by: Sequence[str], fields: Mapping[str, Type]
 ) -> str | None:
-    """Return the column that decides which of two events comes first; None: a sign of zero."""
+    """Return the first column in which two events differ; None if only the sign of a zero does."""
     others = [name for name, type_ in fields.items() if type_ != OTHER]
-    for name in (*order_by, *(each for each in others if each not in order_by)):
+    for name in (*order_by, *(name for name in others if name not in order_by)):
         if not same(one.column(name), two.column(name))[0]:
             return name
     return None
@@ -140,12 +140,12 @@ def comes_after(one: pa.Table, two: pa.Table, name: str) -> bool:
     """Tell whether the second of two events comes after the first one by a column."""
     columns = _without_gaps(pa.concat_tables([one, two]).column(name))
     return not in_order(
-        [each.slice(1) for each in columns], [each.slice(0, 1) for each in columns]
+        [column.slice(1) for column in columns], [column.slice(0, 1) for column in columns]
     )[0]
 
 
 def _comparable(column: pa.ChunkedArray) -> NDArray[Any] | None:
-    """Return a column without NULLs as numpy compares it, faster than Arrow; None for texts."""
+    """Return a column without NULLs as a numpy array, which compares faster; None for texts."""
     if pa.types.is_string(column.type):
         return None
     if pa.types.is_temporal(column.type):
@@ -155,7 +155,7 @@ def _comparable(column: pa.ChunkedArray) -> NDArray[Any] | None:
 
 
 def changes(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Tell of each row but the first whether it differs from the one before; NaN equals NaN."""
+    """Return a mask of the rows, from the second on, that differ from the row before."""
     found = np.zeros(max(len(column) - 1, 0), dtype=np.bool_)
     for each in _without_gaps(column):
         values = _comparable(each)
@@ -167,7 +167,7 @@ def changes(column: pa.ChunkedArray) -> NDArray[np.bool_]:
 
 
 def same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Tell of each row of two columns of one type whether they are equal; NULL and NaN are."""
+    """Return a mask of the rows in which two columns are equal; NULL equals NULL, NaN equals NaN."""
     size = len(one)
     both = pa.chunked_array([*one.chunks, *two.chunks], one.type)
     found = np.ones(size, dtype=np.bool_)
@@ -195,13 +195,13 @@ def _sign(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]) -> None:
-    """Raise a DataError if a row has no place in its stream."""
+    """Raise a DataError at the first row with NULL or NaN in an order column."""
     for name in order_by:
         column = table.column(name)
         bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
         row = pc.index(bad, True).as_py()
         if row >= 0:
-            key = tuple(shown(table.column(each)[row]) for each in partition_by)
+            key = tuple(shown(table.column(key)[row]) for key in partition_by)
             raise DataError(
                 "null-order",
                 f"row {row} of the data has no value to order by",
