@@ -12,12 +12,9 @@ from wex.engine.kernels.scans import run_assumptions
 from wex.engine.kernels.types import read_only
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from wex.compile.plan import Plan
+    from wex.engine.arrays import Ints
     from wex.engine.input.batch import Batch
-
-    Ints = NDArray[np.int64]
 
 
 class Promised:

@@ -44,10 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.plan import Plan
+    from wex.engine.arrays import Ints
     from wex.spec import tree
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 SIDE_BY_SIDE = 1 << 18  # rows from which on several windows run side by side
 

@@ -27,14 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.plan import PlannedWindow
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.data_errors import Key
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch, BatchView
     from wex.engine.state.state import State
     from wex.errors import DataError
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

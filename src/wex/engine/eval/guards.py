@@ -37,12 +37,10 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools
     from wex.engine.eval.terms import Compute
     from wex.engine.input.batch import BatchView, Block
 
-    Bools = NDArray[np.bool_]
     Decide = Callable[[Block], Bools]
 
 Piece = TypeVar("Piece", bound=Term | Guard)

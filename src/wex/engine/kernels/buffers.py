@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.lists import BIRTH_WIDTH, LIST_WIDTH, RUN_WIDTH
-from wex.engine.kernels.types import Ints, KernelResult, Segments
+from wex.engine.kernels.types import KernelResult, Segments
 
 
 class Buffers(NamedTuple):

@@ -41,12 +41,15 @@ def compiled(function: Function) -> Function:
     return _compiled(function)
 
 
-def compiled_without_refcounts(function: Function) -> Function:
+def compiled_without_refcounts(function: Function, name: str | None = None) -> Function:
     """Return a compiled function that counts no references to arrays, and so can allocate none.
+
+    Functions made by one factory need different names, as a name is all that tells them apart.
 
     Inlined functions that pass arrays on count references in the inner loop: without the counts
     kernels that move lists take half the time. Where numba does not know the option, they count.
     """
+    function.__name__ = function.__qualname__ = name or function.__name__
     return _compiled(function, **({"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}))
 
 

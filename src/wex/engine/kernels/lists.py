@@ -14,11 +14,10 @@ are PANE and CLOCK, where a start is and when.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import inlined
 
-Ints = NDArray[np.int64]
 NIL = -1
 LO, HI = 0, 1
 HEAD, TAIL = 2, 3

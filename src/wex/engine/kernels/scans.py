@@ -11,7 +11,7 @@ from wex.engine.kernels.compiled import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.types import Ints
+    from wex.engine.arrays import Ints
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from wex.engine.arrays import Ints
 
 DROP, JOIN, BIRTH, EMIT, EMITTED = range(5)  # what an action does to the list in a slot
 

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.measures import Aggregate
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Panes, Ranges
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 Parts = dict[str, Any]  # the columns of a fold, a row for each range
 

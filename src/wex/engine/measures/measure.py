@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from wex.compile.measures import Measure
     from wex.compile.plan import PlannedWindow
+    from wex.engine.arrays import Bools
     from wex.engine.input.batch import BatchView
     from wex.engine.measures import Fold, Lifted, Parts
     from wex.engine.measures.panes import Panes, Ranges
 
-    Bools = NDArray[np.bool_]
     Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
     Why = Callable[[int, int], str]  # the number of a fold, a window
 

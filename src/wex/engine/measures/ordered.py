@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.measures import Aggregate
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
 
 class FloatStats(Fold):

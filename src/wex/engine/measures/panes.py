@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import Batch
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 OVERLAP = 8  # windows over one event: from there on sliding beats scanning
 

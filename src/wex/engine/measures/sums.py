@@ -30,12 +30,10 @@ from wex.theory.evaluate import OVERFLOW
 from wex.theory.terms import Guard
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
 
-    Ints = NDArray[np.int64]
 
 HALF = 32  # whole numbers are summed in two halves, so that no sum overflows
 

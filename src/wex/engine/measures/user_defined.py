@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from operator import setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.columns import arrow_type
+from wex.engine.kernels.folds import range_fold
 from wex.engine.measures.fold import (
     Fold,
     Given,
@@ -140,7 +142,7 @@ def _untagged(state: object) -> object:
 
 
 class _OwnFolded(Lifted):
-    """Path compression, as the kernels do it: see `wex.engine.kernels.folds`."""
+    """States of the user's own, folded like numbers."""
 
     def __init__(
         self,
@@ -155,23 +157,23 @@ class _OwnFolded(Lifted):
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
-        own = own_aggregate(self._fold.aggregate.name)
-        after = np.arange(1, self._count + 1)
+        name = self._fold.aggregate.name
+        zero = partial(guarded, name, own_aggregate(name).zero)
+        filled = ranges.low < ranges.high
         nodes: dict[int, object] = {}
-        found: list[object] = []
-        for low, high in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True):
-            if low == high:
-                found.append(guarded(self._fold.aggregate.name, own.zero))
-                continue
-            path = [low]
-            while after[path[-1]] < high:
-                path.append(int(after[path[-1]]))
-            whole = self._node(nodes, path[-1])
-            for node in reversed(path[:-1]):
-                whole = nodes[node] = self._merge(self._node(nodes, node), whole)
-                after[node] = high
-            found.append(whole)
-        return {"states": found}
+        folded: dict[int, object] = {}
+        range_fold(self._node, setitem, self._merge)(
+            ranges.low[filled].tolist(),
+            ranges.high[filled].tolist(),
+            0,
+            nodes,
+            nodes,
+            list(range(1, self._count + 1)),
+            [0] * (self._count + 1),
+            folded,
+        )
+        states = iter(folded[at] for at in range(len(folded)))
+        return {"states": [next(states) if there else zero() for there in filled.tolist()]}
 
     def _node(self, nodes: dict[int, object], at: int) -> object:
         if at not in nodes:

@@ -21,9 +21,7 @@ from wex.framing import Frame, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from wex.engine.arrays import Ints
 
 
 FRAME = Frame(

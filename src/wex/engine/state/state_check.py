@@ -23,13 +23,11 @@ from wex.framing import require
 from wex.spec.types import OTHER, REAL, TIMESTAMP, Type
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
     from wex.engine.machines.choose import Machine
     from wex.engine.window_run import Window
 
-    Ints = NDArray[np.int64]
 
 MOST_EVENTS = 1 << 62  # of one stream: positions and their differences stay within 64 bits
 

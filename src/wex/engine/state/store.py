@@ -22,11 +22,8 @@ from wex.engine.state.state import FRAME, joined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.state.state import State
-
-    Ints = NDArray[np.int64]
 
 
 class StateStore:

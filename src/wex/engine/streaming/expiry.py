@@ -17,12 +17,8 @@ from wex.engine.state.state import State
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.engine import Engine
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 
 def without_outlived(engine: Engine, state: State, watermark: int) -> State:
