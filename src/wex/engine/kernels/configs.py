@@ -1,8 +1,8 @@
 """Running a window on its config automaton: a trace of the events that act, then their actions.
 
-A config is a prefix state and the window states that hold a list, each in a slot. What an event
-does to the lists depends on config and letter alone, and most events do nothing: one pass without
-branches notes the others, a second one acts on them.
+A config is a prefix state and the window states that hold a list, each in a slot. The action of an
+event on the lists depends on config and letter alone, and most events have none: one pass without
+branches notes the events that act, a second one performs their actions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run_configs(
     lent: Buffers,
     last: bool,
 ) -> bool:
-    """Write the windows of a batch and what is held after it; False: there was not enough room.
+    """Write the windows of a batch and the starts open after it; False: there was not enough room.
 
     `last` says that the streams end with the batch.
     """

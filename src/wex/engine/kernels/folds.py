@@ -149,10 +149,10 @@ def fold_floats(
 
 @compiled
 def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
-    """Return what `fold_floats` returns, for ranges whose beginnings ascend, too.
+    """Return sum, least and greatest of ranges whose beginnings ascend, as their ends do.
 
-    Two stacks: what was in sight when the last turn was made is folded from there backwards, what
-    has come since then forwards. Each item takes part in two merges, each range in one.
+    This is the queue made of two stacks: items before the turn are folded backwards from it, items
+    after it forwards. An item takes part in two merges, a range in one.
     """
     out_total = np.empty(len(low), dtype=np.float64)
     out_least = np.empty(len(low), dtype=np.float64)
@@ -200,7 +200,7 @@ def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
 
 @compiled
 def scan_floats(low: Ints, high: Ints, values: Floats) -> Columns:
-    """Return what `fold_floats` returns, for ranges that are all scanned and items as they came."""
+    """Return sum, least and greatest of ranges that are all scanned, of items that are values."""
     out_total = np.empty(len(low), dtype=np.float64)
     out_least = np.empty(len(low), dtype=np.float64)
     out_most = np.empty(len(low), dtype=np.float64)
@@ -333,8 +333,8 @@ def fold_spread(
 def count_distinct(codes: Ints, different: int, low: Ints, high: Ints) -> Ints:
     """Return how many different codes each range has; codes are numbers below `different`.
 
-    A tree of partial sums counts the last occurrence of each code so far: within a range that
-    ends here, those are as many as there are different ones.
+    A Fenwick tree counts the last occurrence of each code so far. A range that ends here has as
+    many last occurrences as it has different codes.
     """
     size = len(codes)
     tree = np.zeros(size + 1, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Running a window by moving its lists, event by event: slower than configs, and always possible.
 
-The lists that are in use stand side by side with their window states. A letter moves each, and
+The states that hold a list are listed in `in_use`. A letter moves each list to the next state, and
 joins those that meet. A *chain* is a row of states in which every letter moves all starts one
 place on, or ends all of them (`any{100000}`): one list for all of its states, whose runs keep the
 position SINCE when they are in it, so that an event looks at its oldest runs only.
@@ -118,7 +118,7 @@ def run_moving(
     lent: Buffers,
     last: bool,
 ) -> bool:
-    """Write the windows of a batch and what is held after it; False: there was not enough room.
+    """Write the windows of a batch and the starts open after it; False: there was not enough room.
 
     `last` says that the streams end with the batch.
     """

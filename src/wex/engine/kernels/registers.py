@@ -1,9 +1,8 @@
 """The fastest way to run a window: no list ever has two starts, so that a slot is a register.
 
-One pass without branches notes the events that do anything, four at a time where the table for
-that is small. A second one does the same for each of them, again without branches: it puts the row
-into a register (one that nobody reads, if no start is born), and writes a window (over the last
-one, if none ends there).
+One pass without branches notes the events that act, four at a time where the table for that is
+small. A second pass, again without branches, puts the row of each into a register (one that is
+never read, if no start is born), and writes a window (which the next one overwrites, if none ends).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from wex.engine.kernels.buffers import Buffers
 
 SLOTS = 31
-NO_SLOT = 31  # the register that nobody reads
+NO_SLOT = 31  # the register that is never read
 ENDING = 1 << 10  # in an operation: the slot of a birth, the slot of a window, and whether one ends
 IDLE = NO_SLOT | NO_SLOT << 5
 ONE_OP = (1 << 16) - 1
@@ -42,7 +41,7 @@ def run_registers(
     last: bool,
     at_ends: bool,
 ) -> None:
-    """Write the windows of a batch and what is held after it; `last`: the streams end with it.
+    """Write the windows of a batch and the starts open after it; `last`: the streams end with it.
 
     Registers are read when a stream ends, if `at_ends` is true. If not, events of several streams
     act together: then no start is held before, and panes are rows. There has to be room for a

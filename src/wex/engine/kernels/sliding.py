@@ -27,7 +27,7 @@ def run_sliding(
     lent: Buffers,
     last: bool,
 ) -> None:
-    """Write the windows of a batch and what is held after it; `last`: the streams end with it."""
+    """Write the windows of a batch and the starts open after it; `last`: the streams end with it."""
     classes, prefix, born, stays = machine.classes, machine.prefix, machine.born, machine.stays
     size = machine.size
     queue, starts, ends, panes, slots = lent.births, lent.starts, lent.ends, lent.panes, lent.slots

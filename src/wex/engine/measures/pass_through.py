@@ -1,4 +1,4 @@
-"""Passing values on as they are: the first, the last, all of them, or how many different ones."""
+"""Folds that keep values unchanged: `first`, `last`, `collect` and `count_distinct`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from wex.engine.measures.panes import Items, Panes, Ranges
 
 
-class Passing(Fold):
-    """Values as they are, in the order of the events: `first`, `last`, `collect`."""
+class PassThrough(Fold):
+    """Values unchanged, in the order of the events: `first`, `last`, `collect`."""
 
     listed = False
 
@@ -61,7 +61,7 @@ class Passing(Fold):
         return passed_on(parts["value"])
 
     def check(self, parts: Parts, sizes: Ints) -> None:
-        """Pass: any value will do, and none."""
+        """Do nothing: any value is sound, and so is NULL."""
 
 
 class _Ends(Lifted):
@@ -75,7 +75,7 @@ class _Ends(Lifted):
         return {"value": self._column.take(pa.array(places, mask=mask))}
 
 
-class Collect(Passing):
+class Collect(PassThrough):
     """All values, in a list."""
 
     listed = True
@@ -140,7 +140,7 @@ class _Collected(Lifted):
 
 
 class Distinct(Collect):
-    """How many different values there are; a pane keeps each of its values once."""
+    """The number of different values; a pane keeps its different values."""
 
     def of_items(self, items: Items, column: pa.Array) -> Lifted:
         return _Different(items, column)

@@ -129,7 +129,7 @@ class WholeSum(Fold):
         )
 
     def result(self, name: str, parts: Parts) -> Result:
-        high, low, n = (as_numpy(parts[each]) for each in ("high", "low", "n"))
+        high, low, n = (as_numpy(parts[name]) for name in ("high", "low", "n"))
         if name == "sum":
             fits = (high >= -(2**31)) & (high < 2**31)
             return Result((high << HALF) + low, n > 0, ~fits, OVERFLOW)
@@ -146,7 +146,7 @@ class WholeSum(Fold):
     def check(self, parts: Parts, sizes: Ints) -> None:
         check_counts(parts, sizes, "n")
         check_whole(parts, "high", "low")
-        high, low, n = (as_numpy(parts[each]) for each in ("high", "low", "n"))
+        high, low, n = (as_numpy(parts[name]) for name in ("high", "low", "n"))
         most = np.minimum(n, 1 << HALF - 1) << HALF - 1  # the high half of so many numbers
         require(((high >= -most) & (high <= most)).all(), "a sum of a pane is out of range")
         require(((low >= 0) & (low < 1 << HALF)).all(), "a sum of a pane is out of range")
