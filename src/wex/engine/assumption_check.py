@@ -1,4 +1,4 @@
-"""Checking that streams are as assumed, batch by batch."""
+"""Check at run time that streams behave as `assume` says, batch by batch."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from wex.engine.kernels.scans import run_assumptions
 from wex.engine.kernels.types import read_only
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from wex.compile.plan import Plan
+    from wex.engine.arrays import Ints
     from wex.engine.input.batch import Batch
 
-    Ints = NDArray[np.int64]
 
+class AssumptionCheck:
+    """The assumptions of a plan as one automaton, and the readers of its letters.
 
-class Promised:
-    """The promise of a plan: letters by phase, one automaton."""
+    The letters of the first positions of a stream, its early phases, are different from those of
+    all later ones.
+    """
 
     def __init__(self, plan: Plan) -> None:
-        promise = plan.assumptions
-        assert promise is not None
-        self._promise = promise
-        readers = [(phase, at, False) for at, phase in enumerate(promise.phases)]
+        planned = plan.assumptions
+        assert planned is not None
+        self._planned = planned
+        readers = [(phase, first, False) for first, phase in enumerate(planned.phases)]
         self._early = Lettering(plan, readers[:-1], coded=False)
         self._late = Lettering(plan, readers[-1:], coded=False)
-        width = max(len(row) for row in promise.table)
-        self._table = np.zeros((len(promise.table), max(width, 1)), dtype=np.int32)
-        for state, row in enumerate(promise.table):
+        width = max(len(row) for row in planned.table)
+        self._table = np.zeros((len(planned.table), max(width, 1)), dtype=np.int32)
+        for state, row in enumerate(planned.table):
             self._table[state, : len(row)] = row
-        self._live = np.array(promise.live, dtype=np.bool_)
+        self._live = np.array(planned.live, dtype=np.bool_)
 
     def check(self, batch: Batch, states: Ints) -> Ints:
-        """Return the state of each stream after a batch, or raise a DataError where one breaks it."""
+        """Return the state of each stream after a batch; an event that breaks the rules is a fault."""
         (letters,) = self._late.read(batch)
-        phases = len(self._promise.phases) - 1
+        phases = len(self._planned.phases) - 1
         if phases and (batch.position < phases).any():
             heads, rows = batch.heads(phases)
             try:
@@ -47,10 +48,10 @@ class Promised:
             except FaultError as fault:
                 row = int(rows[fault.row])
                 raise FaultError(fault.error, batch.stream_of(row), row) from None
-            for position, found in enumerate(early):
-                there = heads.at_position(position)
-                letters[rows[there]] = found[there]
-        first = batch.begin + (self._promise.first - batch.position)
+            for position, phase_letters in enumerate(early):
+                heads_rows = heads.at_position(position)
+                letters[rows[heads_rows]] = phase_letters[heads_rows]
+        first = batch.begin + (self._planned.first - batch.position)
         after, bad = run_assumptions(
             letters.astype(np.int32),
             self._table,
@@ -62,6 +63,6 @@ class Promised:
         )
         if bad >= 0:
             stream = batch.stream_of(bad)
-            error = assumption_error(self._promise.shown, batch.key(stream), batch.position_of(bad))
+            error = assumption_error(self._planned.shown, batch.key(stream), batch.position_of(bad))
             raise FaultError(error, stream, bad)
         return after

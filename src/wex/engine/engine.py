@@ -1,15 +1,15 @@
-"""A plan at work: a sorted batch and what was remembered in, windows and what is remembered out.
+"""The engine: a plan that runs over a batch, (batch, prior state) → (windows, next state).
 
 The stages of a batch, in their order:
 
-1. events by themselves: order, NULLs, enums (`checks`)
-2. letters: the guards over blocks of columns (`letters`, `truths`, `values`)
-3. the promise: does each stream stay as it is assumed to be (`promised`)
-4. windows: the machine of each window over all streams (`window`, `machines`, `kernels`)
-5. measures: folds over panes, `having`, `keep` (`measuring`, `aggregates`, `panes`)
-6. results: a table of windows in their order, and the state after the batch
+1. events by themselves: order, NULLs, enums (`input/event_checks`)
+2. letters: the guards over blocks of columns (`eval`)
+3. assumptions: does each stream behave as `assume` says (`assumption_check`)
+4. windows: the machine of each window over all streams (`window_run`, `machines`, `kernels`)
+5. measures: folds over panes, `having`, `keep` (`measures`)
+6. results: a table of windows in their order, and the next state
 
-If a stage finds a fault in the data, `faults` finds out which one comes first.
+If a stage finds a fault in the data, `data_errors` finds the fault of the earliest event.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.assumption_check import Promised
+from wex.engine.assumption_check import AssumptionCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
 from wex.engine.input.batch import Batch, BatchView
@@ -33,7 +33,7 @@ from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.state import schema
 from wex.engine.state.state import State
-from wex.engine.window_run import Found, Running, Window
+from wex.engine.window_run import FoundWindows, Window, WindowRun
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
@@ -44,12 +44,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.plan import Plan
+    from wex.engine.arrays import Ints
     from wex.spec import tree
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
-SIDE_BY_SIDE = 1 << 18  # rows from which on several windows run side by side
+SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +58,7 @@ def engine_of(spec: tree.Spec) -> Engine:
 
 
 class Engine:
-    """A plan, ready to run; it holds nothing about streams."""
+    """A plan, ready to run. It has no state: the state of streams comes with each batch."""
 
     def __init__(self, plan: Plan, most_configs: int = MOST_CONFIGS) -> None:
         self.plan, self.stream = plan, plan.stream
@@ -67,18 +66,20 @@ class Engine:
         self.guarded = frozenset(plan.stream.guarded)
         self.missing = [name for name in self.fields if name in self.guarded]  # never NULL or NaN
         self._floats = [name for name in self.missing if self.fields[name] == REAL]
-        self.windows = [Window(each, most_configs) for each in plan.windows]
-        readers = [(each.planned.letters, each.first, each.planned.pad) for each in self.windows]
+        self.windows = [Window(planned, most_configs) for planned in plan.windows]
+        readers = [
+            (window.planned.letters, window.first, window.planned.pad) for window in self.windows
+        ]
         self._lettering = Lettering(plan, readers, coded=True)
-        self.promised = Promised(plan) if plan.assumptions else None
-        looks = [-offset for guard in plan.guards for offset in offsets(guard)]
-        looks += [measure.lookback() for each in plan.windows for measure in each.measures]
-        self.tail = max([1, *looks])  # events of a stream that are kept to look back at
-        kinds = "".join(each.machine.kind[0] for each in self.windows)
+        self.assumption_check = AssumptionCheck(plan) if plan.assumptions else None
+        lookbacks = [-offset for guard in plan.guards for offset in offsets(guard)]
+        lookbacks += [measure.lookback() for window in plan.windows for measure in window.measures]
+        self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
+        kinds = "".join(window.machine.kind[0] for window in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
-        """Return the state of streams of which no event was seen; with their keys, if need be."""
+        """Return the state of new streams, with their keys if given."""
         columns = {}
         if keys is not None:
             columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
@@ -91,53 +92,57 @@ class Engine:
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
-        """Return the windows that a batch reports, and the state after it, if it is not the last."""
+        """Return the windows that a batch reports, and the next state; None after the last batch."""
         try:
-            running, found, columns = self._work(batch, prior, last=last)
+            runs, windows, columns = self._stages(batch, prior, last=last)
         except FaultError as fault:
-            raise first_fault(self._work, batch, prior, fault, last=last) from None
+            raise first_fault(self._stages, batch, prior, fault, last=last) from None
         lists = {}
         if not last:
-            for window, run in enumerate(running):
+            for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
-        table = self._table(batch, found)
+        table = self._table(batch, windows)
         return table, None if last else self._after(batch, prior, columns, lists)
 
-    def _work(
+    def _stages(
         self, batch: Batch, prior: State, *, last: bool
-    ) -> tuple[list[Running], list[Found], dict[str, pa.Array]]:
-        """Return each window at work, what it has found, and the promise; or raise a FaultError."""
+    ) -> tuple[list[WindowRun], list[FoundWindows], dict[str, pa.Array]]:
+        """Return the runs of all windows, their windows, and the states of the assumptions."""
         check_events(self, batch)
         codes = self._lettering.read(batch, self._floats)
         columns: dict[str, pa.Array] = {}
-        if self.promised is not None:
+        if self.assumption_check is not None:
             states = prior.numbers(schema.ASSUMPTION)
-            columns[schema.ASSUMPTION] = pa.array(self.promised.check(batch, states))
+            columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
         rows = BatchView(batch, self.guarded)
-        running = [
-            Running(self, window, at, batch, rows, prior, last=last)
-            for at, window in enumerate(self.windows)
+        runs = [
+            WindowRun(self, window, number, batch, rows, prior, last=last)
+            for number, window in enumerate(self.windows)
         ]
-        return running, self._all_windows(running, codes), columns
+        return runs, self._all_windows(runs, codes), columns
 
-    def check(self, batch: Batch, promises: Ints) -> Ints:
-        """Return the promise of each stream after a batch; a DataError where an event is at fault."""
+    def check(self, batch: Batch, states: Ints) -> Ints:
+        """Return the states of the assumptions after a batch; a faulty event is a DataError."""
         self._lettering.read(batch, self._floats)
-        return promises if self.promised is None else self.promised.check(batch, promises)
+        return (
+            states if self.assumption_check is None else self.assumption_check.check(batch, states)
+        )
 
     @staticmethod
-    def _all_windows(running: list[Running], codes: Sequence[NDArray[np.generic]]) -> list[Found]:
-        """Return the windows of each window; several at a time, where there is much to do."""
-        if len(running) == 1 or running[0].batch.rows < SIDE_BY_SIDE:
-            return [each.windows(codes[at]) for at, each in enumerate(running)]
-        with ThreadPoolExecutor(min(len(running), os.cpu_count() or 1)) as pool:
-            # A thread has no limits but the usual ones, unless it runs in a copy of this context.
+    def _all_windows(
+        runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
+    ) -> list[FoundWindows]:
+        """Return the windows of each run; large batches run in several threads."""
+        if len(runs) == 1 or runs[0].batch.rows < SIDE_BY_SIDE:
+            return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
+        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
+            # Limits are context variables: a thread sees them only in a copy of this context.
             tasks = [
-                pool.submit(copy_context().run, each.windows, codes[at])
-                for at, each in enumerate(running)
+                pool.submit(copy_context().run, run.windows, own)
+                for run, own in zip(runs, codes, strict=True)
             ]
-            return [each.result() for each in tasks]
+            return [task.result() for task in tasks]
 
     def _after(
         self, batch: Batch, prior: State, columns: dict[str, pa.Array], lists: dict[str, pa.Table]
@@ -153,44 +158,44 @@ class Engine:
 
     # --- Results
 
-    def _table(self, batch: Batch, found: list[Found]) -> pa.Table:
-        order = _order(found)
-        streams = _joined([each.streams for each in found], order)
+    def _table(self, batch: Batch, parts: list[FoundWindows]) -> pa.Table:
+        order = _order(parts)
+        streams = _joined([part.streams for part in parts], order)
         columns: dict[str, pa.Array | pa.ChunkedArray] = {}
         for name in self.stream.partition_by:
             columns[name] = batch.table.column(name).take(pa.array(batch.first[streams]))
-        names = pa.array([each.planned.name for each in self.windows], pa.string())
-        if len(found) == 1:
+        names = pa.array([window.planned.name for window in self.windows], pa.string())
+        if len(parts) == 1:
             columns["window_name"] = pa.repeat(names[0], len(streams))
         else:
-            sizes = [len(each.streams) for each in found]
+            sizes = [len(part.streams) for part in parts]
             places = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
             columns["window_name"] = pa.DictionaryArray.from_arrays(
                 pa.array(places[order]), names
             ).dictionary_decode()
-        columns["start_index"] = pa.array(_joined([each.starts for each in found], order))
-        columns["end_index"] = pa.array(_joined([each.ends for each in found], order))
+        columns["start_index"] = pa.array(_joined([part.starts for part in parts], order))
+        columns["end_index"] = pa.array(_joined([part.ends for part in parts], order))
         if self.stream.order_by:
-            for name, part in (("window_start", 0), ("window_end", 1)):
-                columns[name] = _sorted([each.times[part] for each in found], order)
-        measures = [measure for each in self.plan.windows for measure in each.measures]
+            for end, name in enumerate(("window_start", "window_end")):
+                columns[name] = _sorted([part.times[end] for part in parts], order)
+        measures = [measure for window in self.plan.windows for measure in window.measures]
         for name, type_ in measure_types(measures, batch.table.schema).items():
-            parts = [
-                stored_as(each.measures[name], type_)
-                if name in each.measures
-                else pa.nulls(len(each.streams), type_)
-                for each in found
+            values = [
+                stored_as(part.measures[name], type_)
+                if name in part.measures
+                else pa.nulls(len(part.streams), type_)
+                for part in parts
             ]
-            columns[name] = _sorted(parts, order)
+            columns[name] = _sorted(values, order)
         return pa.table(columns)
 
 
-def _order(found: list[Found]) -> Ints | None:
-    """Return the order of windows: by stream, report, place in the spec, start; None: as they are."""
-    if len(found) == 1:
+def _order(parts: list[FoundWindows]) -> Ints | None:
+    """Return the order of windows: by stream, report, place in the spec, start; None: unchanged."""
+    if len(parts) == 1:
         return None
-    # Sorting what is sorted in parts is merging, for this kind of sort; earlier parts come first.
-    return np.argsort(np.concatenate([each.reported for each in found]), kind="stable")
+    # Each part is sorted, and a stable sort of sorted parts merges them: earlier parts come first.
+    return np.argsort(np.concatenate([part.reported for part in parts]), kind="stable")
 
 
 def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:

@@ -50,7 +50,7 @@ Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found,
 
 @dataclass(frozen=True)
 class Request:
-    """What to read, and how: files, their format, how texts are written, which streams."""
+    """Which files to read, their format, how texts are written in them, and which streams to keep."""
 
     given: Given
     input_format: str | None = None
@@ -61,11 +61,11 @@ class Request:
 def find_in_files(
     spec: tree.Spec, request: Request, progress: Progress | None = None
 ) -> tuple[pa.Table, int]:
-    """Return the windows of a spec in some files, and how many events they have.
+    """Return the windows of a spec in some files, and how many events the files have.
 
-    They are read batch by batch, and may be larger than the memory, if events come in the order of
-    their streams. If they do not, or if something is wrong that may be so because they do not, all
-    is read at once, and sorted.
+    Files are read batch by batch, so that they may be larger than memory, if the events of each
+    stream come in order. If they do not, or if a batch has a fault that may only come from the
+    order, all events are read at once and sorted.
     """
     fields = meaning(spec).fields
     chosen = KeyFilter(spec, fields, request.where_key)
@@ -84,7 +84,7 @@ def find_in_files(
         return find(spec, table), table.num_rows
 
 
-# What may be wrong with a batch only because events that belong before others are still to come.
+# The errors that a batch may have only because earlier events come in a later batch.
 OUT_OF_ORDER = ("late", "assumption", "arithmetic")
 
 
@@ -114,5 +114,5 @@ def _find_in_batches(
     chosen.check()
     parts.append(processor.close())
     keys = [name.text for name in spec.stream.partition_by]
-    # Stream by stream, as `find` has it; within a stream windows are in their order already.
+    # Sort by stream, as `find` does; within a stream windows are in order already.
     return in_key_order(stacked(parts), keys, meaning(spec).fields), read

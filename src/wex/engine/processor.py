@@ -56,7 +56,7 @@ class Processor:
 
     @classmethod
     def of(cls, engine: Engine, state: bytes | None = None) -> Processor:
-        """Return a processor of an engine, which may go on where another one has saved its state."""
+        """Return a processor of an engine, which goes on from a saved state if one is given."""
         processor = cls.__new__(cls)
         processor._begin(engine)  # noqa: SLF001
         if state is not None:
@@ -70,7 +70,7 @@ class Processor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads out: which batch comes before which must not be left to chance."""
+        """Raise an error if another thread is inside: batches need a defined order."""
         if not self._lock.acquire(blocking=False):
             message = "another thread is using this Processor"
             hint = "give each thread a Processor of its own, or call this one under a lock"
@@ -81,21 +81,21 @@ class Processor:
             self._lock.release()
 
     def arriving(self, data: Data) -> PreparedInput:
-        """Return a batch in its order, with the types of the batches before."""
+        """Return a batch, sorted, with the column types of the earlier batches."""
         return PreparedInput(self._engine, data, self.schema)
 
     def recall(self, arriving: PreparedInput, keys: pa.Table | None = None) -> State:
-        """Return what is remembered of the streams of a batch, or of some of them."""
+        """Return the states of the streams of a batch, or of some of them."""
         fit = partial(promoted, self._engine, schema=arriving.table.schema)
         keys = arriving.keys if keys is None else keys
         return self._memory.recall(keys, self._engine.fresh, fit)
 
     def held(self) -> int:
         """Return how many starts are open in all streams."""
-        return sum(int(each.sum()) for each in self._held())
+        return sum(int(counts.sum()) for counts in self._held())
 
     def most_held(self) -> int:
-        """Return how many starts are open in one stream at most."""
+        """Return the largest number of starts that one stream has open."""
         held = self._held()
         return int(np.sum(held, axis=0).max(initial=0)) if held else 0
 
@@ -106,13 +106,13 @@ class Processor:
 
     def _forget(self) -> None:
         self._memory = StateStore(self._engine.stream.partition_by)
-        self.schema: pa.Schema | None = None  # of the batches so far; null: open
+        self.schema: pa.Schema | None = None  # of the batches so far; a null type is still open
 
     def feed(self, data: Data) -> pa.Table:
-        """Return the windows that are reported in a batch of events, in the order of `find`.
+        """Return the windows that a batch of events reports, in the order of `find`.
 
-        The batch is sorted. An event that sorts before one that its stream has had already is a
-        DataError; then, as after any other error, it is as if the batch had never been fed.
+        The batch is sorted. An event that sorts before an earlier event of its stream is a
+        DataError. An error leaves the processor as it was before the batch.
         """
         with self._alone():
             with arrow_errors():
@@ -128,7 +128,7 @@ class Processor:
             return table
 
     def close(self) -> pa.Table:
-        """Return the windows that are reported because the data ends, and forget all streams."""
+        """Return the windows that the end of the data reports, and forget all streams."""
         with self._alone():
             ending = ended(self._engine, self.everything(), self.schema)
             table, _ = self._engine.run(*ending, last=True)
@@ -136,22 +136,22 @@ class Processor:
             return table
 
     def state(self) -> bytes:
-        """Return all that the processor remembers, as bytes."""
+        """Return the states of all streams as bytes."""
         state = self.everything()
         tails = state.tails
         if self.schema is not None and tails.num_columns:
-            for at, field in enumerate(self.schema):
+            for column, field in enumerate(self.schema):
                 if pa.types.is_null(field.type):
-                    tails = tails.set_column(at, field.name, pa.nulls(tails.num_rows))
+                    tails = tails.set_column(column, field.name, pa.nulls(tails.num_rows))
         return to_bytes(
             State(state.streams, {**state.lists, schema.TAIL: tails}), self._engine.fingerprint
         )
 
     def everything(self) -> State:
-        """Return all that the processor remembers, as columns."""
+        """Return the states of all streams."""
         with self._alone():
-            found = self._memory.everything()
-        return self._engine.fresh(0, _no_rows(self._engine)) if found is None else found
+            state = self._memory.everything()
+        return self._engine.fresh(0, _no_rows(self._engine)) if state is None else state
 
     @classmethod
     def restore(
@@ -161,17 +161,17 @@ class Processor:
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,
     ) -> Processor:
-        """Return a processor that goes on where another one has saved its state."""
+        """Return a processor that goes on from a saved state."""
         processor = cls(spec, partition_by, order_by)
         processor.resume(read_state(state, processor._engine))
         return processor
 
     def restart(self, keys: pa.Table) -> None:
-        """Forget some streams: what comes next for them is their first event."""
+        """Forget some streams: their next event is their first."""
         self._memory.store(keys, self._engine.fresh(keys.num_rows, keys))
 
     def resume(self, state: State, schema: pa.Schema | None = None) -> None:
-        """Go on with streams that another processor has had, and with the schema of its batches."""
+        """Go on from the state of another processor, and with the schema of its batches."""
         tails = state.tails
         if state.size:
             self.schema = tails.schema if schema is None else schema

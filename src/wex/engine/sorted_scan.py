@@ -1,7 +1,7 @@
-"""Streams that come one after the other, each whole: what a sorted table is, read piece by piece.
+"""A scan of a table that is sorted by key, piece by piece.
 
-Only the last stream of a piece may go on in the next. All others have ended, and are forgotten:
-memory does not grow with the number of streams.
+Streams come one after the other. Only the last stream of a piece can go on in the next piece. All
+others have ended, and their state is dropped: memory does not grow with the number of streams.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 class SortedScan:
-    """Finds windows in pieces of a table that is sorted by key, then by the order columns."""
+    """Finds the windows of a table that is sorted by key, then by the order columns."""
 
     def __init__(self, engine: Engine, *, sorted_rows: bool = False) -> None:
-        """Take pieces as they are, with `sorted_rows`: rows out of order are an error, then."""
+        """Scan with an engine; under `sorted_rows` rows out of order are an error."""
         self._engine, self._sorted = engine, sorted_rows
-        self._open: State | None = None  # of the stream that may go on
+        self._open: State | None = None  # of the last stream, which may go on
         self._key: pa.Table | None = None
         self._schema: pa.Schema | None = None
         self.events, self.streams = 0, 0  # seen so far
 
     def feed(self, data: Data) -> pa.Table:
-        """Return the windows of a piece; those that the end of its last stream decides come later.
+        """Return the windows of a piece, without those that the end of its last stream reports.
 
-        After an error it is as if the piece had never been fed.
+        An error leaves the scan as it was before the piece.
         """
         before = dict(vars(self))
         try:
@@ -50,7 +50,7 @@ class SortedScan:
             raise
 
     def recall(self, arriving: PreparedInput) -> State:
-        """Return what is remembered of the streams of a piece."""
+        """Return the states of the streams of a piece."""
         keys, count = arriving.keys.select(self._engine.stream.partition_by), len(arriving.starts)
         if self._open is None or not count or not self._goes_on(keys):
             return self._engine.fresh(count, keys)
@@ -96,7 +96,7 @@ class SortedScan:
         pair = stacked([self._key, keys.slice(0, 1)]).combine_chunks()
         columns = sort_keys(pair, names, (), self._engine.fields)
         if not in_order(
-            [each.slice(0, 1) for each in columns], [each.slice(1) for each in columns]
+            [column.slice(0, 1) for column in columns], [column.slice(1) for column in columns]
         )[0]:
             key = tuple(shown(keys.column(name)[0]) for name in names)
             raise DataError(
@@ -115,5 +115,5 @@ class SortedScan:
         return table
 
     def close(self) -> pa.Table | None:
-        """Return the windows that the end of the last stream decides; None: there was none."""
+        """Return the windows that the end of the last stream reports; None: there is no stream."""
         return None if self._open is None else self._end()

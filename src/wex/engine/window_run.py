@@ -1,4 +1,4 @@
-"""One window of a plan at work: its machine and its measures over a batch."""
+"""One window of a plan over one batch: run its machine, compute its measures, hold its starts."""
 
 from __future__ import annotations
 
@@ -27,25 +27,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.plan import PlannedWindow
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.data_errors import Key
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch, BatchView
     from wex.engine.state.state import State
     from wex.errors import DataError
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The windows of a batch: stream, positions of start and end, what they are sorted by, and so on."""
+class FoundWindows:
+    """The windows that a batch reports, a row each."""
 
     streams: Ints
-    starts: Ints
+    starts: Ints  # positions in their streams
     ends: Ints
-    reported: Ints
-    times: tuple[pa.Array, ...]  # the first order column at both ends, if there is one
+    reported: Ints  # by which the windows of several runs are sorted: see `WindowRun.windows`
+    times: tuple[pa.Array, ...]  # the first order column at start and end, if there is one
     measures: dict[str, Result]
 
 
@@ -61,7 +59,7 @@ class Window:
         self.keeps_late = planned.clauses.keeps_late
 
 
-class Running:
+class WindowRun:
     """One window over one batch."""
 
     def __init__(
@@ -97,17 +95,17 @@ class Running:
         return pa.table({name: nothing(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
-        """Return by row what `within` measures; nothing, if there is no `within`."""
+        """Return the clock of `within` for each row: a position or a time; empty without `within`."""
         if self.window.planned.clauses.within_events is not None:
             return self.batch.positions
         if self.window.planned.clauses.within_time is not None:
-            found: Ints = self.batch.array(self.engine.stream.order_by[0])  # type: ignore[assignment]
-            return found
+            times: Ints = self.batch.array(self.engine.stream.order_by[0])  # type: ignore[assignment]
+            return times
         return np.empty(0, dtype=np.int64)
 
     # --- Windows
 
-    def windows(self, codes: NDArray[np.generic]) -> Found:
+    def windows(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that the batch reports."""
         batch, panes = self.batch, self.panes
         begin = batch.begin
@@ -129,19 +127,19 @@ class Running:
             self.carried.column(schema.CLOCK).to_numpy(),
             self.carried.column(schema.SLOT).to_numpy(),
         )
-        self.ran = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
-        return self._found(self.ran.start, self.ran.end, self.ran.owners)
+        self.result = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
+        return self._reported(self.result.start, self.result.end, self.result.owners)
 
-    def _found(self, start: Ints, end: Ints, streams: Ints) -> Found:
+    def _reported(self, start: Ints, end: Ints, streams: Ints) -> FoundWindows:
+        """Return the windows with their measures, as far as `having` and `keep` let them through."""
         positions = self._positions(start, streams)
         ends = _moved(end, streams, self.batch.position, self.batch.begin)
-
         waits = self.window.planned.until is not None
 
         def located(error: Callable[[Key, int], DataError], window: int) -> Exception:
             stream = int(streams[window])
-            told = error(self.batch.key(stream), int(positions[window]))
-            return FaultError(told, stream, int(end[window]) + waits)
+            data_error = error(self.batch.key(stream), int(positions[window]))
+            return FaultError(data_error, stream, int(end[window]) + waits)
 
         def fail(window: int, why: str, measure: str | None) -> Exception:
             return located(partial(arithmetic_error, why, measure), window)
@@ -156,9 +154,9 @@ class Running:
             keep = self._keep_late(keep, start, positions, ends, streams)
         if keep is not None and not keep.all():
             start, end, streams, positions, ends = (
-                each[keep] for each in (start, end, streams, positions, ends)
+                column[keep] for column in (start, end, streams, positions, ends)
             )
-            measures = {name: _chosen(each, keep) for name, each in measures.items()}
+            measures = {name: _chosen(result, keep) for name, result in measures.items()}
         for measure in self.window.planned.measures:
             bad = too_far(measures[measure.name], measure.type)
             if bad is not None:
@@ -167,23 +165,23 @@ class Running:
         # Rows ascend through all streams. A report at the end of a stream has no row: the streams
         # are set apart by one, so that it does not fall on the first row of the next.
         reported = end + streams + waits
-        return Found(streams, positions, ends, reported, self._times(start, end), measures)
+        return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
     def _positions(self, panes: Ints, streams: Ints) -> Ints:
         """Return the positions of starts in their streams."""
         batch = self.batch
-        found = _moved(panes, streams, batch.position, batch.begin, self.panes.shift)
+        positions = _moved(panes, streams, batch.position, batch.begin, self.panes.shift)
         if self.carried.num_rows:
             zeros = np.zeros_like(batch.begin)
             old = np.flatnonzero(_moved(panes, streams, zeros, batch.begin, self.panes.shift) < 0)
-            found = found.copy()
-            found[old] = self.carried.column(schema.POSITION).to_numpy()[
+            positions = positions.copy()
+            positions[old] = self.carried.column(schema.POSITION).to_numpy()[
                 self._held_number(panes[old])
             ]
-        return found
+        return positions
 
     def _held_number(self, panes: Ints) -> Ints:
-        """Return the numbers, among the starts carried over, of panes that are carried over."""
+        """Return which of the starts carried over some panes belong to."""
         return np.searchsorted(self.panes.held, panes)
 
     def _times(self, start: Ints, end: Ints) -> tuple[pa.Array, ...]:
@@ -216,24 +214,24 @@ class Running:
 
     spent: Ints = np.empty(0, dtype=np.int64)
 
-    # --- What is left
+    # --- Open starts
 
     def held(self) -> tuple[pa.Table, dict[str, Ints]]:
         """Return the starts that are open after the batch, and the columns of the streams."""
-        pane, slot = self.ran.pane, self.ran.slot
-        streams = owners_of(self.ran.kept, len(pane))
+        pane, slot = self.result.pane, self.result.slot
+        streams = owners_of(self.result.kept, len(pane))
         positions = self._positions(pane, streams)
         if self.window.keeps_late:
             left = (positions > self.last_end[streams]) & ~np.isin(pane, self.spent)
             pane, slot, streams, positions = (
-                each[left] for each in (pane, slot, streams, positions)
+                column[left] for column in (pane, slot, streams, positions)
             )
         clocks = self._clocks(pane, streams)
         if len(self.clock):
-            # Kernels look for starts that are too old only where they act; here all of them go.
+            # Kernels drop starts that are too old only where they act; here all of them go.
             left = self._in_time(clocks, streams)
             pane, slot, streams, positions, clocks = (
-                each[left] for each in (pane, slot, streams, positions, clocks)
+                column[left] for column in (pane, slot, streams, positions, clocks)
             )
         sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         columns = {
@@ -252,40 +250,42 @@ class Running:
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
         numbers = {
-            schema.machine_state(self.at): self.ran.state,
+            schema.machine_state(self.at): self.result.state,
             schema.last_end(self.at): self.last_end,
             schema.count(schema.held(self.at)): sizes,
         }
         return pa.table(columns), numbers
 
     def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
-        """Tell of which starts a window may still end with the last event, by `within`."""
+        """Tell which starts `within` still allows to end with the last event."""
         limit = self.window.machine.clauses.limit
         now = self.clock[self.batch.end - 1][streams]
         # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
-        found: Bools = now.view(np.uint64) - clocks.view(np.uint64) <= np.uint64(limit)
-        return found
+        in_time: Bools = now.view(np.uint64) - clocks.view(np.uint64) <= np.uint64(limit)
+        return in_time
 
     def _clocks(self, panes: Ints, streams: Ints) -> Ints:
         if not len(self.clock):
             return np.zeros(len(panes), dtype=np.int64)
         rows = panes - self.panes.shift[streams]
         old = rows < self.batch.begin[streams]
-        found = self.clock[np.where(old, 0, rows)].copy()
+        clocks = self.clock[np.where(old, 0, rows)].copy()
         if old.any():
-            found[old] = self.carried.column(schema.CLOCK).to_numpy()[self._held_number(panes[old])]
-        return found
+            clocks[old] = self.carried.column(schema.CLOCK).to_numpy()[
+                self._held_number(panes[old])
+            ]
+        return clocks
 
 
 def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
-    """Return numbers, each moved up and down by what its stream says."""
+    """Return numbers plus one number of their stream, and minus others."""
     if len(up) == 1:
-        by = int(up[0] - sum(each[0] for each in down))
+        by = int(up[0] - sum(less[0] for less in down))
         return numbers + by if by else numbers
-    found = numbers + up[streams]
-    for each in down:
-        found -= each[streams]
-    return found
+    moved = numbers + up[streams]
+    for less in down:
+        moved -= less[streams]
+    return moved
 
 
 def _chosen(result: Result, keep: Bools) -> Result:

@@ -1,7 +1,7 @@
 """Guards over many events at once.
 
-Two-valued where they decide about windows, block by block; three-valued, as in SQL, where they
-choose what is measured.
+They are two-valued where they decide about windows, block by block, and three-valued, as in SQL, in
+filters of measures and in `having`.
 
 Atoms that differ by a shift only, such as `x[-1] > x` and `x[-2] > x[-1]`, are computed once: a
 shifted one is the same array, read from another row on.
@@ -37,19 +37,17 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools
     from wex.engine.eval.terms import Compute
     from wex.engine.input.batch import BatchView, Block
 
-    Bools = NDArray[np.bool_]
     Decide = Callable[[Block], Bools]
 
 Piece = TypeVar("Piece", bound=Term | Guard)
 
 
 class Deciders:
-    """The guards that decide about windows, each ready to be asked of blocks of rows."""
+    """The guards that decide about windows, compiled to functions of blocks of rows."""
 
     def __init__(self) -> None:
         self.reach = 0
@@ -57,9 +55,9 @@ class Deciders:
         self._asked: dict[tuple[Guard, bool], Decide] = {}
 
     def decide(self, guard: Guard, first: int, *, pad: bool) -> Decide:
-        """Return a function that tells of the rows of a block where a guard holds.
+        """Return a function from a block to the rows where a guard holds.
 
-        It is asked of positions from `first` on; under `pad` an atom about missing events is false.
+        Positions before `first` are ignored; under `pad` an atom about missing events is false.
         """
         self.reach = max([self.reach, *(-offset for offset in offsets(guard))])
         column = next((field.name for field in fields(guard)), None)
@@ -124,7 +122,7 @@ class Deciders:
 
 
 class _Atom:
-    """An atom whose latest event is the current one, and how far back it is asked of."""
+    """An atom whose latest event is the current one, and the shifts with which it is used."""
 
     def __init__(self, atom: Comparison | Truth) -> None:
         self.depth = max((-field.offset for field in fields(atom)), default=0)
@@ -133,7 +131,7 @@ class _Atom:
         self._uses: dict[int, tuple[int, str | None]] = {}
 
     def use(self, back: int, first: int, column: str | None) -> None:
-        """Be ready for being asked `back` rows back, about positions from `first` on."""
+        """Note a use of the atom `back` rows back, for positions from `first` on."""
         self._extra = max(self._extra, back)
         known = self._uses.get(back)
         if known is None or first < known[0]:
@@ -155,18 +153,18 @@ class _Atom:
         return whole[begin : begin + block.size]
 
     def _judge(self, block: Block, bad: Bools, faults: Faults) -> None:
-        """Raise a FaultError if arithmetic failed at a row that the atom is asked about."""
-        found: list[tuple[int, str | None, str]] = []
+        """Raise a FaultError if arithmetic failed at a row where the atom is used."""
+        failures: list[tuple[int, str | None, str]] = []
         for back, (first, column) in self._uses.items():
             begin = self._extra - back
             for row in (np.flatnonzero(bad[begin : begin + block.size]) + block.row).tolist():
                 stream = block.batch.stream_of(row)
                 own = row >= block.batch.begin[stream]
                 if own and block.batch.position_of(row) >= first:
-                    found.append((row, column, faults.why(row - block.row + begin)))
+                    failures.append((row, column, faults.why(row - block.row + begin)))
                     break
-        if found:
-            row, column, why = min(found, key=lambda each: each[0])
+        if failures:
+            row, column, why = min(failures, key=lambda failure: failure[0])
             stream = block.batch.stream_of(row)
             key, position = block.batch.key(stream), block.batch.position_of(row)
             raise FaultError(arithmetic_error(why, column, key, position), stream, row)
@@ -180,27 +178,28 @@ def _compile_atom(atom: Comparison | Truth) -> Compute:
 
 
 def _canonical(atom: Comparison | Truth) -> tuple[Comparison | Truth, int]:
-    """Return an atom moved so that its latest event is the current one, and by how much.
+    """Return an atom shifted so that its latest event is the current one, and by how many rows.
 
     Of the two ways to write a comparison, `x > y` and `y < x`, one stands for both.
     """
     shift = max(offsets(atom), default=0)
-    moved = _moved(atom, -shift) if shift else atom
+    moved = shifted(atom, -shift) if shift else atom
     if isinstance(moved, Comparison) and moved.op in (">", ">="):
         moved = Comparison("<" if moved.op == ">" else "<=", moved.right, moved.left)
     return moved, -shift
 
 
-def _moved(piece: Piece, by: int) -> Piece:
+def shifted(piece: Piece, by: int) -> Piece:
+    """Return a term or an atom about events that lie `by` positions later."""
     match piece:
         case Field():
             return replace(piece, offset=piece.offset + by)
         case Arithmetic() | Comparison():
-            return replace(piece, left=_moved(piece.left, by), right=_moved(piece.right, by))
+            return replace(piece, left=shifted(piece.left, by), right=shifted(piece.right, by))
         case Negative() | Absolute():
-            return replace(piece, value=_moved(piece.value, by))
+            return replace(piece, value=shifted(piece.value, by))
         case Truth():
-            return replace(piece, field=_moved(piece.field, by))
+            return replace(piece, field=shifted(piece.field, by))
     return piece
 
 
@@ -235,7 +234,7 @@ def kleene(guard: Guard, rows: BatchView, faults: Faults) -> Kleene:
 
 
 def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
-    """Return what all parts say together: one that is `decisive` decides alone."""
+    """Return the conjunction or disjunction of parts: one part that is `decisive` decides alone."""
     all_are_known = all(known is None for _, known in parts)
     held = np.array([held for held, _ in parts])
     if all_are_known:
@@ -248,7 +247,7 @@ def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
 
 
 def _compared(atom: Comparison, left: Term, right: Term, rows: BatchView, faults: Faults) -> Kleene:
-    values = [compile_term(each)(rows, 0, faults) for each in (left, right)]
+    values = [compile_term(term)(rows, 0, faults) for term in (left, right)]
     held = np.broadcast_to(compile_comparison(atom)(rows, 0, Faults()), (rows.size,))
     known = all_known(atom, rows)
     for value in values:

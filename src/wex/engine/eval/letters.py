@@ -1,4 +1,4 @@
-"""Letters from columns: for each window the code that its machine reads, for every row of a batch."""
+"""Letters of a batch: for each window and row the code that the machine of the window reads."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Lettering:
-    """Reads the letters of several windows, or phases of a promise, in one pass over the columns."""
+    """Reads the letters of several windows, or of phases of assumptions, in one pass over the columns."""
 
     def __init__(
         self, plan: Plan, readers: Sequence[tuple[PlannedLetters, int, bool]], *, coded: bool
     ) -> None:
-        """Read letters from positions `first` on, with or without `pad`: one reader each.
+        """Take for each reader its letters, the position of its first letter, and whether it pads.
 
-        With `coded`, few guards give their truths as the bits of a code instead of a letter.
+        With `coded`, the truth values of few guards are the bits of a code, which is no letter.
         """
         self._deciders = Deciders()
         self._readers: list[_Bits | _Steps] = []
@@ -42,18 +42,18 @@ class Lettering:
             self._readers.append(_Bits(decide) if few else _Steps(decide, letters))
 
     def read(self, batch: Batch, floats: Sequence[str] = ()) -> list[Codes]:
-        """Return the codes that each reader finds; a NaN in one of `floats` is a DataError."""
-        found: list[Codes] = [np.empty(batch.rows, dtype=each.dtype) for each in self._readers]
+        """Return the codes of each reader; a NaN in one of `floats` is a DataError."""
+        codes: list[Codes] = [np.empty(batch.rows, dtype=reader.dtype) for reader in self._readers]
         for block in batch.blocks(self._deciders.reach):
             for name in floats:
                 block.no_nan(name)
-            for reader, codes in zip(self._readers, found, strict=True):
-                reader.read(block, codes[block.row : block.end])
-        return found
+            for reader, out in zip(self._readers, codes, strict=True):
+                reader.read(block, out[block.row : block.end])
+        return codes
 
 
 class _Bits:
-    """The truths of at most eight guards as the bits of a byte."""
+    """The truth values of at most eight guards as the bits of a byte."""
 
     dtype = np.uint8
 
@@ -73,7 +73,7 @@ class _Bits:
 
 
 class _Steps:
-    """The letter itself, found by a group of guards after the other."""
+    """The letter itself, found by one group of guards after the other."""
 
     dtype = np.int32
 
@@ -92,10 +92,10 @@ class _Steps:
 
 
 def _steps(letters: PlannedLetters) -> list[NDArray[np.int32]]:
-    """Return tables that find a letter by the truth of its guards, a group of guards after the other.
+    """Return tables that find a letter by the truth values of its guards, one for each group of guards.
 
-    Row and column of a table are what the groups before it have found, and the truths of its own.
-    Combinations that cannot be occur only where nobody reads: before the first gram of a stream.
+    The row of a table is the result of the groups before, its column the code of its own guards.
+    Impossible combinations occur only in rows before the first gram, which are ignored.
     """
     known: dict[tuple[bool, ...], int] = {(): 0}
     tables: list[NDArray[np.int32]] = []

@@ -77,12 +77,12 @@ Compute = Callable[[Rows, int, Faults], Array]
 
 def all_known(term: Term | Guard, rows: Rows) -> NDArray[np.bool_] | None:
     """Tell where all fields of a term are known; None: everywhere."""
-    found: NDArray[np.bool_] | None = None
+    all_fields: NDArray[np.bool_] | None = None
     for name, offset in {(field.name, field.offset) for field in fields(term)}:
         known = rows.known(name, offset)
         if known is not None:
-            found = known if found is None else found & known
-    return found
+            all_fields = known if all_fields is None else all_fields & known
+    return all_fields
 
 
 def compile_term(term: Term) -> Compute:
@@ -153,7 +153,7 @@ _UFUNC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 def _overflows(op: str, left: Array, right: Array, result: Array) -> NDArray[np.bool_]:
     """Tell where a result of whole numbers has wrapped around 64 bits."""
-    a, b, r = (np.asarray(each, dtype=np.int64) for each in (left, right, result))
+    a, b, r = (np.asarray(values, dtype=np.int64) for values in (left, right, result))
     if op == "+":
         return np.asarray(((a ^ r) & (b ^ r)) < 0)
     if op == "-":

@@ -12,17 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.lists import BIRTH_WIDTH, LIST_WIDTH, RUN_WIDTH
-from wex.engine.kernels.types import Ints, KernelResult, Segments
+from wex.engine.kernels.types import KernelResult, Segments
 
 
 class Buffers(NamedTuple):
-    """Arrays to work in and to write to; see `lists` for the first ones."""
+    """Arrays that a kernel works in and writes to; the first ones are explained in `lists`."""
 
     lists: Ints
     runs: Ints
     births: Ints
-    slot_of: Ints  # by start, when what is held is gathered
+    slot_of: Ints  # by start, when open starts are gathered
     in_use: Ints
     acting: Ints
     doing: NDArray[np.uint16]
@@ -38,7 +39,7 @@ class Buffers(NamedTuple):
 def lend(
     streams: Segments, room: int, *, last: bool, lists: int = 0, states: int = 0, block: int = 0
 ) -> Buffers:
-    """Return arrays with room for so many windows, and for so many lists and states."""
+    """Return buffers with room for so many windows, lists and states."""
     count = len(streams.begin)
     rows = streams.end - streams.begin
     kept = 0 if last else int(rows.sum() + streams.held[-1])
@@ -66,10 +67,10 @@ def lend(
 def result(
     lent: Buffers, *, last: bool, mixed: bool = False, begin: Ints | None = None
 ) -> KernelResult:
-    """Return what a kernel has written, the windows of each end in the order of their starts.
+    """Return the results in the buffers, with windows of the same end in the order of their starts.
 
-    If they are `mixed`, those of one end may be in any order. If windows were not counted stream
-    by stream, `begin` has the first rows of the streams.
+    `mixed` tells that a kernel wrote windows of the same end in any order. If it did not count
+    windows stream by stream, `begin` has the first rows of the streams.
     """
     count = len(lent.found)
     found = int(lent.found[-1]) if count else 0
@@ -88,7 +89,7 @@ def result(
 
 
 def owners_of(up_to: Ints, count: int) -> Ints:
-    """Return the streams of things that are counted stream by stream."""
+    """Return the stream of each of `count` things; `up_to[g]` counts those of the streams 0 … g."""
     if len(up_to) <= 1:
         return np.zeros(count, dtype=np.int64)
     return np.searchsorted(up_to, np.arange(count), side="right")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import update_wrapper
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import TypeVar, cast
 
 from wex.threads import cached_property
@@ -26,12 +26,15 @@ def compiled(function: Function) -> Function:
     return cast("Function", Kernel(function, nogil=True))
 
 
-def compiled_without_refcounts(function: Function) -> Function:
+def compiled_without_refcounts(function: Function, name: str | None = None) -> Function:
     """Return a compiled function that counts no references to arrays, and so can allocate none.
+
+    Functions made by one factory need different names, as a name is all that tells them apart.
 
     Inlined functions that pass arrays on count references in the inner loop: without the counts
     kernels that move lists take half the time. Where numba does not know the option, they count.
     """
+    function.__name__ = function.__qualname__ = name or function.__name__
     return cast("Function", Kernel(function, nogil=True, _nrt=False))
 
 
@@ -83,7 +86,15 @@ class Kernel:
             if isinstance(names.get(name), Kernel)
         }  # numba inlines and calls only its own kind of function
         linked = FunctionType(
-            function.__code__, names | kernels, function.__name__, function.__defaults__
+            function.__code__,
+            names | kernels,
+            function.__name__,
+            function.__defaults__,
+            tuple(CellType(_unwrapped(cell.cell_contents)) for cell in function.__closure__ or ()),
         )
         linked.__module__, linked.__qualname__ = function.__module__, function.__qualname__
         return dispatcher_of(linked, self.options)
+
+
+def _unwrapped(value: object) -> object:
+    return value.dispatcher if isinstance(value, Kernel) else value

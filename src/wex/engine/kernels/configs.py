@@ -1,8 +1,8 @@
 """Running a window on its config automaton: a trace of the events that act, then their actions.
 
-A config is a prefix state and the window states that hold a list, each in a slot. What an event
-does to the lists depends on config and letter alone, and most events do nothing: one pass without
-branches notes the others, a second one acts on them.
+A config is a prefix state and the window states that hold a list, each in a slot. The action of an
+event on the lists depends on config and letter alone, and most events have none: one pass without
+branches notes the events that act, a second one performs their actions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import compiled_without_refcounts
 from wex.engine.kernels.lists import (
     CLOCK,
@@ -29,7 +30,7 @@ from wex.engine.kernels.lists import (
     only_oldest,
     write_held,
 )
-from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, Clauses, Configs, Ints, Segments
+from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, Clauses, Configs, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,36 +48,30 @@ def run_configs(
     lent: Buffers,
     last: bool,
 ) -> bool:
-    """Write the windows of a batch and what is held after it; False: there was not enough room.
+    """Write the windows of a batch and the starts open after it; False: there was not enough room.
 
     `last` says that the streams end with the batch.
     """
-    all_begin, all_end, all_shift = streams.begin, streams.end, streams.shift
-    held_from, held_pane, held_slot = streams.held, streams.pane, streams.slot
-    held_clock, all_state = streams.clock, streams.state
     classes, step, act = machine.classes, machine.step, machine.act
     ops_at, ops, finals = machine.ops_at, machine.ops, machine.final
-    until, or_end, limit = clauses.until, clauses.or_end, clauses.limit
-    oldest_wins, single = clauses.oldest, clauses.single
+    until, limit, single = clauses.until, clauses.limit, clauses.single
     lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
     acting, doing, starts, ends = lent.acting, lent.doing, lent.starts, lent.ends
-    found_in, panes, slots, kept_in = lent.found, lent.panes, lent.slots, lent.kept
-    states = lent.state
     width = finals.shape[1]
     block = len(acting)
     found = 0
     kept = 0
-    for g in range(len(all_begin)):
-        end, shift = all_end[g], all_shift[g]
+    for g in range(len(streams.begin)):
+        end, shift = streams.end[g], streams.shift[g]
         born = 0
         clear(lists)
-        for h in range(held_from[g], held_from[g + 1]):
-            births[born, PANE] = held_pane[h]
-            births[born, CLOCK] = held_clock[h]
-            append(lists, runs, held_slot[h], born, born)
+        for h in range(streams.held[g], streams.held[g + 1]):
+            births[born, PANE] = streams.pane[h]
+            births[born, CLOCK] = streams.clock[h]
+            append(lists, runs, streams.slot[h], born, born)
             born += 1
-        config = np.uint64(all_state[g])
-        row = all_begin[g]
+        config = np.uint64(streams.state[g])
+        row = streams.begin[g]
         while row < end:
             stop = min(end, row + block)
             noted = 0
@@ -105,7 +100,7 @@ def run_configs(
                     elif op == EMIT:
                         found, oldest = gather(
                             lists, runs, births, slot,
-                            clock, x - until, limit, oldest_wins, starts, found, oldest,
+                            clock, x - until, limit, clauses.oldest, starts, found, oldest,
                         )  # fmt: skip
                     elif op == EMITTED:
                         found = finish(starts, ends, before, found, oldest, x - until)
@@ -119,15 +114,15 @@ def run_configs(
                             only_oldest(lists, runs, ops[o, 2])
                         if limit >= 0:
                             expire(lists, runs, births, ops[o, 2], clock[x], limit)
-        states[g] = np.int64(config)
-        if last and or_end:
+        lent.state[g] = np.int64(config)
+        if last and clauses.or_end:
             before = found
             oldest = FAR
             for slot in range(width):
                 if finals[config, slot]:
                     found, oldest = gather(
                         lists, runs, births, slot,
-                        clock, end - 1, limit, oldest_wins, starts, found, oldest,
+                        clock, end - 1, limit, clauses.oldest, starts, found, oldest,
                     )  # fmt: skip
             found = finish(starts, ends, before, found, oldest, end - 1)
             if found < 0:
@@ -137,7 +132,7 @@ def run_configs(
                 slot_of[start] = NIL
             for slot in range(width):
                 hold(lists, runs, slot, slot, slot_of)
-            kept = write_held(births, born, slot_of, panes, slots, kept)
-            kept_in[g] = kept
-        found_in[g] = found
+            kept = write_held(births, born, slot_of, lent.panes, lent.slots, kept)
+            lent.kept[g] = kept
+        lent.found[g] = found
     return True

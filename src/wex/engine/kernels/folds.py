@@ -1,30 +1,91 @@
-"""Folding many ranges of items at once, whatever their length and overlap.
+"""Folds of many ranges of items at once, whatever their length and overlap.
 
 Ranges `low[q]` … `high[q] - 1` are not empty and come in the order of their ends, those with the
-same end in the order of their beginnings. One kernel for each kind of value; any associative merge
-will do, none needs an inverse.
+same end in the order of their beginnings. Any associative merge will do, none needs an inverse.
 
 A range is scanned backwards, item by item, as long as the budget lasts: every new item and every
-range pay a little into it. Beyond that, ranges are answered by path compression: node x stands for
-the items from x up to `after[x]`, and asking a long way shortens it for the next time.
+range add to it. Beyond that, ranges are answered by path compression (`range_fold`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wex.engine.kernels.compiled import compiled, inlined
+from wex.engine.arrays import Floats, Ints
+from wex.engine.kernels.compiled import compiled, compiled_without_refcounts, inlined
+from wex.engine.kernels.types import read_only
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+PER_ITEM, PER_RANGE = 2, 8  # added to the budget
 
-    from wex.engine.kernels.types import Ints
+Value = TypeVar("Value")
+Columns = tuple[NDArray[Any], ...]
 
-    Floats = NDArray[np.float64]
 
-PER_ITEM, PER_RANGE = 2, 8  # what is paid into the budget
+def range_fold(
+    load: Callable[[Any, int], Value],
+    store: Callable[[Any, int, Value], None],
+    merge: Callable[[Value, Value], Value],
+) -> Callable[..., None]:
+    """Return a function that folds ranges of items of any kind, compiled or not.
+
+    `load` and `store` read and write the value of a place, `merge` joins the values of two
+    neighbouring ranges, the earlier one first.
+    """
+
+    def fold(
+        low: Any, high: Any, scan: int, items: Any, nodes: Any, after: Any, path: Any, out: Any
+    ) -> None:
+        """Write the value of each range to `out`; the first `scan` ranges are scanned.
+
+        Node x stands for the items from x up to `after[x]`: one each to begin with. Following the
+        nodes of a range from one to the next makes each stand for the rest of the range, so that
+        later ranges take fewer steps. `path` has room for all nodes.
+        """
+        if len(low) == 0:
+            return
+        item = low[0]
+        value = load(items, item)
+        for q in range(scan - 1, -1, -1):
+            if q + 1 == scan or high[q] != high[q + 1]:
+                item = high[q] - 1
+                value = load(items, item)
+            while item > low[q]:
+                item -= 1
+                value = merge(load(items, item), value)
+            store(out, q, value)
+        for q in range(scan, len(low)):
+            depth = 0
+            node = low[q]
+            while node < high[q]:
+                path[depth] = node
+                depth += 1
+                node = after[node]
+            value = load(nodes, path[depth - 1])
+            for step in range(depth - 2, -1, -1):
+                node = path[step]
+                value = merge(load(nodes, node), value)
+                store(nodes, node, value)
+                after[node] = high[q]
+            store(out, q, value)
+
+    return fold
+
+
+def _fold(kernel: Callable[..., None], low: Ints, high: Ints, scan: int, items: Columns) -> Columns:
+    """Return the columns of all ranges, from the columns of all items."""
+    out = tuple(np.empty(len(low), dtype=column.dtype) for column in items)
+    size = len(items[0]) if scan < len(low) else 0
+    nodes = tuple(column[:size].copy() for column in items)
+    after, path = np.arange(1, size + 1), np.empty(size + 1, dtype=np.int64)
+    kernel(low, high, scan, items, nodes, after, path, out)
+    return out
+
+
+# --- Which ranges to scan
 
 
 @compiled
@@ -49,63 +110,49 @@ def scanned(low: Ints, high: Ints) -> int:
     return len(low)
 
 
-@compiled
+# --- Sum, least and greatest
+
+
+@inlined
+def load_floats(columns: Columns, at: int) -> tuple[float, float, float]:
+    """Return sum, least and greatest of a place."""
+    return columns[0][at], columns[1][at], columns[2][at]
+
+
+@inlined
+def store_floats(columns: Columns, at: int, value: tuple[float, float, float]) -> None:
+    """Write sum, least and greatest of a place."""
+    columns[0][at], columns[1][at], columns[2][at] = value
+
+
+@inlined
+def merge_floats(
+    one: tuple[float, float, float], two: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Return sum, least and greatest of two ranges."""
+    least = one[1] if one[1] < two[1] else two[1]
+    most = one[2] if one[2] > two[2] else two[2]
+    return one[0] + two[0], least, most
+
+
+_fold_floats = compiled_without_refcounts(
+    range_fold(load_floats, store_floats, merge_floats), "fold_floats"
+)
+
+
 def fold_floats(
     low: Ints, high: Ints, scan: int, totals: Floats, leasts: Floats, mosts: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return sum, least and greatest of each range; the first `scan` ones are scanned."""
-    out_total = np.empty(len(low), dtype=np.float64)
-    out_least = np.empty(len(low), dtype=np.float64)
-    out_most = np.empty(len(low), dtype=np.float64)
-    total = least = most = 0.0
-    item = 0
-    for q in range(scan - 1, -1, -1):
-        if q + 1 == scan or high[q] != high[q + 1]:
-            item = high[q] - 1
-            total, least, most = totals[item], leasts[item], mosts[item]
-        while item > low[q]:
-            item -= 1
-            total = totals[item] + total
-            least = leasts[item] if leasts[item] < least else least
-            most = mosts[item] if mosts[item] > most else most
-        out_total[q] = total
-        out_least[q] = least
-        out_most[q] = most
-    if scan == len(low):
-        return out_total, out_least, out_most
-    node_total, node_least, node_most = totals.copy(), leasts.copy(), mosts.copy()
-    after = np.arange(1, len(totals) + 1)
-    path = np.empty(len(totals) + 1, dtype=np.int64)
-    for q in range(scan, len(low)):
-        depth = 0
-        node = low[q]
-        while node < high[q]:
-            path[depth] = node
-            depth += 1
-            node = after[node]
-        node = path[depth - 1]
-        total, least, most = node_total[node], node_least[node], node_most[node]
-        for at in range(depth - 2, -1, -1):
-            node = path[at]
-            total += node_total[node]
-            least = node_least[node] if node_least[node] < least else least
-            most = node_most[node] if node_most[node] > most else most
-            node_total[node] = total
-            node_least[node] = least
-            node_most[node] = most
-            after[node] = high[q]
-        out_total[q] = total
-        out_least[q] = least
-        out_most[q] = most
-    return out_total, out_least, out_most
+) -> Columns:
+    """Return sum, least and greatest of each range; the first `scan` ranges are scanned."""
+    return _fold(_fold_floats, low, high, scan, (totals, leasts, mosts))
 
 
 @compiled
-def slide_floats(low: Ints, high: Ints, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return what `fold_floats` returns, for ranges whose beginnings ascend, too.
+def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
+    """Return sum, least and greatest of ranges whose beginnings ascend, as their ends do.
 
-    Two stacks: what was in sight when the last turn was made is folded from there backwards, what
-    has come since then forwards. Each item takes part in two merges, each range in one.
+    This is the queue made of two stacks: items before the turn are folded backwards from it, items
+    after it forwards. An item takes part in two merges, a range in one.
     """
     out_total = np.empty(len(low), dtype=np.float64)
     out_least = np.empty(len(low), dtype=np.float64)
@@ -152,8 +199,8 @@ def slide_floats(low: Ints, high: Ints, values: Floats) -> tuple[Floats, Floats,
 
 
 @compiled
-def scan_floats(low: Ints, high: Ints, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return what `fold_floats` returns, for ranges that are all scanned and items as they came."""
+def scan_floats(low: Ints, high: Ints, values: Floats) -> Columns:
+    """Return sum, least and greatest of ranges that are all scanned, of items that are values."""
     out_total = np.empty(len(low), dtype=np.float64)
     out_least = np.empty(len(low), dtype=np.float64)
     out_most = np.empty(len(low), dtype=np.float64)
@@ -185,48 +232,64 @@ def scan_floats(low: Ints, high: Ints, values: Floats) -> tuple[Floats, Floats, 
     return out_total, out_least, out_most
 
 
-@compiled
+# --- The item with the least or the greatest key
+
+
+@inlined
+def load_keyed(columns: Columns, at: int) -> tuple[Any, int]:
+    """Return the key of a place, and the item that has it."""
+    return columns[0][at], columns[1][at]
+
+
+@inlined
+def store_keyed(columns: Columns, at: int, value: tuple[Any, int]) -> None:
+    """Write the key of a place, and the item that has it."""
+    columns[0][at], columns[1][at] = value
+
+
+@inlined
+def lesser(one: tuple[Any, int], two: tuple[Any, int]) -> tuple[Any, int]:
+    """Return the item with the lesser key, of two with the same key the first."""
+    return one if one[0] <= two[0] else two
+
+
+@inlined
+def greater(one: tuple[Any, int], two: tuple[Any, int]) -> tuple[Any, int]:
+    """Return the item with the greater key, of two with the same key the first."""
+    return one if one[0] >= two[0] else two
+
+
+_fold_least = compiled_without_refcounts(range_fold(load_keyed, store_keyed, lesser), "fold_least")
+_fold_greatest = compiled_without_refcounts(
+    range_fold(load_keyed, store_keyed, greater), "fold_greatest"
+)
+
+
 def fold_best(low: Ints, high: Ints, scan: int, keys: NDArray[np.generic], sign: int) -> Ints:
     """Return of each range the item with the least key, or with sign -1 the greatest.
 
     Of several it is the first one.
     """
-    out = np.empty(len(low), dtype=np.int64)
-    item = best = 0
-    for q in range(scan - 1, -1, -1):
-        if q + 1 == scan or high[q] != high[q + 1]:
-            best = item = high[q] - 1
-        while item > low[q]:
-            item -= 1
-            if sign > 0:
-                best = item if keys[item] <= keys[best] else best
-            else:
-                best = item if keys[item] >= keys[best] else best
-        out[q] = best
-    if scan == len(low):
-        return out
-    node_best = np.arange(len(keys))
-    after = np.arange(1, len(keys) + 1)
-    path = np.empty(len(keys) + 1, dtype=np.int64)
-    for q in range(scan, len(low)):
-        depth = 0
-        node = low[q]
-        while node < high[q]:
-            path[depth] = node
-            depth += 1
-            node = after[node]
-        best = node_best[path[depth - 1]]
-        for at in range(depth - 2, -1, -1):
-            node = path[at]
-            mine = node_best[node]
-            if sign > 0:
-                best = mine if keys[mine] <= keys[best] else best
-            else:
-                best = mine if keys[mine] >= keys[best] else best
-            node_best[node] = best
-            after[node] = high[q]
-        out[q] = best
-    return out
+    items = (keys, read_only(np.arange(len(keys))))
+    _, best = _fold(_fold_least if sign > 0 else _fold_greatest, low, high, scan, items)
+    return best
+
+
+# --- Mean and squared distances from it
+
+Spread = tuple[float, int, float, float]
+
+
+@inlined
+def load_spread(columns: Columns, at: int) -> Spread:
+    """Return count, base, mean and squares of a place."""
+    return columns[0][at], columns[1][at], columns[2][at], columns[3][at]
+
+
+@inlined
+def store_spread(columns: Columns, at: int, value: Spread) -> None:
+    """Write count, base, mean and squares of a place."""
+    columns[0][at], columns[1][at], columns[2][at], columns[3][at] = value
 
 
 @inlined
@@ -237,87 +300,41 @@ def distance(one: int, two: int) -> float:
     return np.float64(one) - np.float64(two) if wrapped else np.float64(apart)
 
 
-@compiled
+@inlined
+def merge_spread(one: Spread, two: Spread) -> Spread:
+    """Return count, base, mean and squares of two ranges, by the formula of Chan, Golub, LeVeque."""
+    count = two[0] + one[0]
+    apart = distance(one[1], two[1]) + (one[2] - two[2])
+    mean = two[2] + apart * (one[0] / count)
+    square = two[3] + (one[3] + apart * apart * (two[0] * one[0] / count))
+    return count, two[1], mean, square
+
+
+_fold_spread = compiled_without_refcounts(
+    range_fold(load_spread, store_spread, merge_spread), "fold_spread"
+)
+
+
 def fold_spread(
-    low: Ints,
-    high: Ints,
-    scan: int,
-    counts: Floats,
-    bases: Ints,
-    means: Floats,
-    squares: Floats,
-) -> tuple[Floats, Ints, Floats, Floats]:
+    low: Ints, high: Ints, scan: int, counts: Floats, bases: Ints, means: Floats, squares: Floats
+) -> Columns:
     """Return of each range count, mean, and sum of the squared distances from the mean.
 
     A mean is a whole number, its base, and a float beside it: large whole numbers that lie close
-    together stay apart. Parts are merged by the formula of Chan, Golub and LeVeque: no large
-    squares are subtracted.
+    together stay apart. No large squares are subtracted from one another.
     """
-    out_count = np.empty(len(low), dtype=np.float64)
-    out_base = np.empty(len(low), dtype=np.int64)
-    out_mean = np.empty(len(low), dtype=np.float64)
-    out_square = np.empty(len(low), dtype=np.float64)
-    count = mean = square = 0.0
-    base = item = 0
-    for q in range(scan - 1, -1, -1):
-        if q + 1 == scan or high[q] != high[q + 1]:
-            item = high[q] - 1
-            count, base, mean, square = counts[item], bases[item], means[item], squares[item]
-        while item > low[q]:
-            item -= 1
-            more, apart = counts[item], distance(bases[item], base) + (means[item] - mean)
-            whole = count + more
-            square += squares[item] + apart * apart * (count * more / whole)
-            mean += apart * (more / whole)
-            count = whole
-        out_count[q] = count
-        out_base[q] = base
-        out_mean[q] = mean
-        out_square[q] = square
-    if scan == len(low):
-        return out_count, out_base, out_mean, out_square
-    node_count, node_base = counts.copy(), bases.copy()
-    node_mean, node_square = means.copy(), squares.copy()
-    after = np.arange(1, len(counts) + 1)
-    path = np.empty(len(counts) + 1, dtype=np.int64)
-    for q in range(scan, len(low)):
-        depth = 0
-        node = low[q]
-        while node < high[q]:
-            path[depth] = node
-            depth += 1
-            node = after[node]
-        node = path[depth - 1]
-        count, base = node_count[node], node_base[node]
-        mean, square = node_mean[node], node_square[node]
-        for at in range(depth - 2, -1, -1):
-            node = path[at]
-            more, apart = (
-                node_count[node],
-                distance(node_base[node], base) + (node_mean[node] - mean),
-            )
-            whole = count + more
-            square += node_square[node] + apart * apart * (count * more / whole)
-            mean += apart * (more / whole)
-            count = whole
-            node_count[node] = count
-            node_base[node] = base
-            node_mean[node] = mean
-            node_square[node] = square
-            after[node] = high[q]
-        out_count[q] = count
-        out_base[q] = base
-        out_mean[q] = mean
-        out_square[q] = square
-    return out_count, out_base, out_mean, out_square
+    return _fold(_fold_spread, low, high, scan, (counts, bases, means, squares))
+
+
+# --- How many different ones
 
 
 @compiled
 def count_distinct(codes: Ints, different: int, low: Ints, high: Ints) -> Ints:
     """Return how many different codes each range has; codes are numbers below `different`.
 
-    A tree of partial sums counts the last occurrence of each code so far: within a range that
-    ends here, those are as many as there are different ones.
+    A Fenwick tree counts the last occurrence of each code so far. A range that ends here has as
+    many last occurrences as it has different codes.
     """
     size = len(codes)
     tree = np.zeros(size + 1, dtype=np.int64)

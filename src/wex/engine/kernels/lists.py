@@ -1,8 +1,8 @@
 """Lists of starts, the unit that moves: all starts in one list are in one window state.
 
 Starts are numbered in the order of their birth, and a list is a sequence of runs of consecutive
-numbers, ascending. Appending the next birth widens the youngest run; joining two lists costs what
-interleaves, which is mostly nothing.
+numbers, ascending. Appending the next birth widens the youngest run. Joining two lists takes a step
+for each run that interleaves, and most lists do not interleave.
 
 Three arrays hold them. `lists[at]` has the youngest run of a list, LO to HI, and the older ones
 as a chain from HEAD to TAIL; an empty list has HI below LO. Its last row is the head of the runs
@@ -14,11 +14,10 @@ are PANE and CLOCK, where a start is and when.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import inlined
 
-Ints = NDArray[np.int64]
 NIL = -1
 LO, HI = 0, 1
 HEAD, TAIL = 2, 3
@@ -291,7 +290,7 @@ def expire(lists: Ints, runs: Ints, births: Ints, at: int, now: int, limit: int)
             lists[at, HI] = NOTHING[1]
 
 
-# --- Writing windows, and what is held
+# --- Writing windows and open starts
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Running a window by moving its lists, event by event: slower than configs, and always possible.
 
-The lists that are in use stand side by side with their window states. A letter moves each, and
+The states that hold a list are listed in `in_use`. A letter moves each list to the next state, and
 joins those that meet. A *chain* is a row of states in which every letter moves all starts one
 place on, or ends all of them (`any{100000}`): one list for all of its states, whose runs keep the
 position SINCE when they are in it, so that an event looks at its oldest runs only.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import compiled_without_refcounts, inlined
 from wex.engine.kernels.lists import (
     AFTER,
@@ -46,7 +47,7 @@ from wex.engine.kernels.lists import (
     put_first,
     write_held,
 )
-from wex.engine.kernels.types import Automata, Clauses, Ints, Segments
+from wex.engine.kernels.types import Automata, Clauses, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,14 +58,54 @@ LISTED = 2  # beside the states in use now and then: the row for which a state w
 
 
 @inlined
-def drop_all(
-    lists: Ints, runs: Ints, in_use: Ints, now: int, used: int, chained: int, chains: int
-) -> None:
+def drop_all(lent: Buffers, now: int, used: int, states: int, chains: int) -> None:
     """Empty the lists of all states in use, and all chains."""
-    for each in range(used):
-        drop(lists, runs, 2 * in_use[now, each] + now)
-    for each in range(chains):
-        drop(lists, runs, chained + each)
+    for u in range(used):
+        drop(lent.lists, lent.runs, 2 * lent.in_use[now, u] + now)
+    for chain in range(chains):
+        drop(lent.lists, lent.runs, 2 * states + chain)
+
+
+@inlined
+def list_state(in_use: Ints, then: int, used: int, state: int, row: int) -> int:
+    """List a state as in use after a row, and return how many are listed then."""
+    if in_use[LISTED, state] != row:
+        in_use[LISTED, state] = row
+        in_use[then, used] = state
+        used += 1
+    return used
+
+
+@inlined
+def end_windows(
+    machine: Automata,
+    clauses: Clauses,
+    lent: Buffers,
+    clock: Ints,
+    row: int,
+    now: int,
+    used: int,
+    found: int,
+) -> int:
+    """Write the windows that end at a row, and drop the starts that cannot go on after it.
+
+    Return how many windows there are then, or -1 if there is no room.
+    """
+    before = found
+    oldest = FAR
+    for u in range(used):
+        state = lent.in_use[now, u]
+        if machine.final[state]:
+            found, oldest = gather(
+                lent.lists, lent.runs, lent.births, 2 * state + now,
+                clock, row, clauses.limit, clauses.oldest, lent.starts, found, oldest,
+            )  # fmt: skip
+            if clauses.spent or not machine.lasts[state]:
+                drop(lent.lists, lent.runs, 2 * state + now)
+    found = finish(lent.starts, lent.ends, before, found, oldest, row)
+    if clauses.cuts and found > before:
+        drop_all(lent, now, used, len(machine.move), len(machine.chain_size))
+    return found
 
 
 @compiled_without_refcounts
@@ -77,24 +118,16 @@ def run_moving(
     lent: Buffers,
     last: bool,
 ) -> bool:
-    """Write the windows of a batch and what is held after it; False: there was not enough room.
+    """Write the windows of a batch and the starts open after it; False: there was not enough room.
 
     `last` says that the streams end with the batch.
     """
-    all_begin, all_end, all_shift = streams.begin, streams.end, streams.shift
-    held_from, held_pane, held_slot = streams.held, streams.pane, streams.slot
-    held_clock, all_state = streams.clock, streams.state
     classes, prefix, born_as, move = machine.classes, machine.prefix, machine.born, machine.move
-    final, lasts, until_class = machine.final, machine.lasts, machine.until
     chain_of, chain_first, chain_size = machine.chain_of, machine.chain_first, machine.chain_size
-    leave = machine.leave
-    until, or_end, limit = clauses.until, clauses.or_end, clauses.limit
-    oldest_wins, cuts, spent = clauses.oldest, clauses.cuts, clauses.spent
-    single = clauses.single
+    leave, until_class = machine.leave, machine.until
+    until, limit, single = clauses.until, clauses.limit, clauses.single
     lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
-    in_use, starts, ends = lent.in_use, lent.starts, lent.ends
-    found_in, panes, slots, kept_in = lent.found, lent.panes, lent.slots, lent.kept
-    states_after = lent.state
+    in_use = lent.in_use
     # A list for each state now, one for the state after the event, one for each chain, a spare one.
     states, chains = len(move), len(chain_size)
     chained, spare = 2 * states, 2 * states + chains
@@ -105,14 +138,14 @@ def run_moving(
     used_then = 0
     found = 0
     kept = 0
-    for g in range(len(all_begin)):
-        begin, end, shift = all_begin[g], all_end[g], all_shift[g]
+    for g in range(len(streams.begin)):
+        begin, end, shift = streams.begin[g], streams.end[g], streams.shift[g]
         born = 0
         now = 0
-        for h in range(held_from[g], held_from[g + 1]):
-            births[born, PANE] = held_pane[h]
-            births[born, CLOCK] = held_clock[h]
-            state = held_slot[h]
+        for h in range(streams.held[g], streams.held[g + 1]):
+            births[born, PANE] = streams.pane[h]
+            births[born, CLOCK] = streams.clock[h]
+            state = streams.slot[h]
             chain = chain_of[state]
             if chain >= 0:
                 run = new_run(lists, runs, born, born)
@@ -133,27 +166,14 @@ def run_moving(
                     used_now += 1
                 append(lists, runs, 2 * state + now, born, born)
             born += 1
-        at_prefix = all_state[g]
+        at_prefix = streams.state[g]
         for x in range(begin, end):
             letter = classes[codes[x]]
             then = 1 - now
             if until and until_class[letter]:
-                before = found
-                oldest = FAR
-                for u in range(used_now):
-                    if final[in_use[now, u]]:
-                        at = 2 * in_use[now, u] + now
-                        found, oldest = gather(
-                            lists, runs, births, at,
-                            clock, x - 1, limit, oldest_wins, starts, found, oldest,
-                        )  # fmt: skip
-                        if spent:
-                            drop(lists, runs, at)
-                found = finish(starts, ends, before, found, oldest, x - 1)
+                found = end_windows(machine, clauses, lent, clock, x - 1, now, used_now, found)
                 if found < 0:
                     return False
-                if cuts and found > before:
-                    drop_all(lists, runs, in_use, now, used_now, chained, chains)
             for chain in range(chains):
                 if leave[chain, letter] < 0:
                     drop(lists, runs, chained + chain)
@@ -170,10 +190,7 @@ def run_moving(
                         runs[run, SINCE] = x - begin
                         link(lists, runs, chained + into, run)
                     else:
-                        if in_use[LISTED, state] != x:
-                            in_use[LISTED, state] = x
-                            in_use[then, used_then] = state
-                            used_then += 1
+                        used_then = list_state(in_use, then, used_then, state, x)
                         lists[spare, LO] = runs[run, LO]
                         lists[spare, HI] = runs[run, HI]
                         give_back(lists, runs, run)
@@ -194,10 +211,7 @@ def run_moving(
                     elif into >= 0:
                         enter_chain(lists, runs, at, chained + into, x - begin)
                     else:
-                        if in_use[LISTED, state] != x:
-                            in_use[LISTED, state] = x
-                            in_use[then, used_then] = state
-                            used_then += 1
+                        used_then = list_state(in_use, then, used_then, state, x)
                         join(lists, runs, at, 2 * state + then)
                         if single:
                             only_oldest(lists, runs, 2 * state + then)
@@ -216,10 +230,7 @@ def run_moving(
                         runs[run, SINCE] = x - begin
                         link(lists, runs, chained + into, run)
                 else:
-                    if in_use[LISTED, state] != x:
-                        in_use[LISTED, state] = x
-                        in_use[then, used_then] = state
-                        used_then += 1
+                    used_then = list_state(in_use, then, used_then, state, x)
                     if not single or is_empty(lists, 2 * state + then):
                         append(lists, runs, 2 * state + then, born, born)
                 born += 1
@@ -227,33 +238,12 @@ def run_moving(
             used_now = used_then
             used_then = 0
             if not until:
-                before = found
-                oldest = FAR
-                for u in range(used_now):
-                    if final[in_use[now, u]]:
-                        at = 2 * in_use[now, u] + now
-                        found, oldest = gather(
-                            lists, runs, births, at,
-                            clock, x, limit, oldest_wins, starts, found, oldest,
-                        )  # fmt: skip
-                        if spent or not lasts[in_use[now, u]]:
-                            drop(lists, runs, at)
-                found = finish(starts, ends, before, found, oldest, x)
+                found = end_windows(machine, clauses, lent, clock, x, now, used_now, found)
                 if found < 0:
                     return False
-                if cuts and found > before:
-                    drop_all(lists, runs, in_use, now, used_now, chained, chains)
-        states_after[g] = at_prefix
-        if last and or_end:
-            before = found
-            oldest = FAR
-            for u in range(used_now):
-                if final[in_use[now, u]]:
-                    found, oldest = gather(
-                        lists, runs, births, 2 * in_use[now, u] + now,
-                        clock, end - 1, limit, oldest_wins, starts, found, oldest,
-                    )  # fmt: skip
-            found = finish(starts, ends, before, found, oldest, end - 1)
+        lent.state[g] = at_prefix
+        if last and clauses.or_end:
+            found = end_windows(machine, clauses, lent, clock, end - 1, now, used_now, found)
             if found < 0:
                 return False
         if not last:
@@ -269,11 +259,11 @@ def run_moving(
                     for start in range(runs[run, LO], runs[run, HI] + 1):
                         slot_of[start] = state
                     run = runs[run, AFTER]
-            kept = write_held(births, born, slot_of, panes, slots, kept)
-            kept_in[g] = kept
-        drop_all(lists, runs, in_use, now, used_now, chained, chains)
+            kept = write_held(births, born, slot_of, lent.panes, lent.slots, kept)
+            lent.kept[g] = kept
+        drop_all(lent, now, used_now, states, chains)
         used_now = 0
         lists[-1, 0] = NIL
         lists[-1, 1] = 0
-        found_in[g] = found
+        lent.found[g] = found
     return True

@@ -1,9 +1,8 @@
 """The fastest way to run a window: no list ever has two starts, so that a slot is a register.
 
-One pass without branches notes the events that do anything, four at a time where the table for
-that is small. A second one does the same for each of them, again without branches: it puts the row
-into a register (one that nobody reads, if no start is born), and writes a window (over the last
-one, if none ends there).
+One pass without branches notes the events that act, four at a time where the table for that is
+small. A second pass, again without branches, puts the row of each into a register (one that is
+never read, if no start is born), and writes a window (which the next one overwrites, if none ends).
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import compiled
 from wex.engine.kernels.lists import too_old
-from wex.engine.kernels.types import Clauses, Ints, Registers, Segments
+from wex.engine.kernels.types import Clauses, Registers, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wex.engine.kernels.buffers import Buffers
 
 SLOTS = 31
-NO_SLOT = 31  # the register that nobody reads
+NO_SLOT = 31  # the register that is never read
 ENDING = 1 << 10  # in an operation: the slot of a birth, the slot of a window, and whether one ends
 IDLE = NO_SLOT | NO_SLOT << 5
 ONE_OP = (1 << 16) - 1
@@ -41,16 +41,14 @@ def run_registers(
     last: bool,
     at_ends: bool,
 ) -> None:
-    """Write the windows of a batch and what is held after it; `last`: the streams end with it.
+    """Write the windows of a batch and the starts open after it; `last`: the streams end with it.
 
-    Registers are looked at when a stream ends, if `at_ends` is true. If not, events of several
-    streams act together: then no start is held before, and panes are rows. There has to be room for a window for each row, one for each slot that may be final at the end
-    of a stream, and one.
+    Registers are read when a stream ends, if `at_ends` is true. If not, events of several streams
+    act together: then no start is held before, and panes are rows. There has to be room for a
+    window for each row, one for each slot that may be final at the end of a stream, and one more.
     """
-    starts, ends, found_in = lent.starts, lent.ends, lent.found
-    panes, slots, kept_in, states = lent.panes, lent.slots, lent.kept, lent.state
-    all_begin, all_end, all_shift = streams.begin, streams.end, streams.shift
-    held_from, held_pane, held_slot = streams.held, streams.pane, streams.slot
+    starts, ends, panes, slots = lent.starts, lent.ends, lent.panes, lent.slots
+    held_from, held_slot = streams.held, streams.slot
     classes, step, op = machine.classes, machine.step, machine.op
     quad_step, quad_op, quads = machine.quad_step, machine.quad_op, len(machine.quad_op) > 0
     bits, shift_bits = np.uint64(machine.bits), np.uint64(machine.config_bits)
@@ -63,23 +61,23 @@ def run_registers(
     later = np.uint64(IDLE_QUAD ^ IDLE)  # beside one event, three that do nothing
     at_once = 4 if quads else 1
     noted = np.uint64(0)
-    gone = np.uint32(0)
-    count = len(all_begin)
+    expired = np.uint32(0)
+    count = len(streams.begin)
     found = 0
     kept = 0
     for g in range(count):
-        end, shift = np.uint64(all_end[g]), all_shift[g]
+        end, shift = np.uint64(streams.end[g]), streams.shift[g]
         for h in range(held_from[g], held_from[g + 1]):
-            registers[held_slot[h]] = held_pane[h]
+            registers[held_slot[h]] = streams.pane[h]
             if limit >= 0:
                 clocks[held_slot[h]] = streams.clock[h]
         config = np.uint64(streams.state[g])
         if limit >= 0 and at_ends:
             # Starts that had outlived the limit are no longer held, though their slots are in use.
-            gone = machine.occupied[config]
+            expired = machine.occupied[config]
             for h in range(held_from[g], held_from[g + 1]):
-                gone &= ~(np.uint32(1) << np.uint32(held_slot[h]))
-        row = np.uint64(all_begin[g])
+                expired &= ~(np.uint32(1) << np.uint32(held_slot[h]))
+        row = np.uint64(streams.begin[g])
         while row < end or (g == count - 1 and noted > 0):
             stop = min(end, row + np.uint64(BLOCK))
             while quads and row + np.uint64(3) < stop:
@@ -116,18 +114,18 @@ def run_registers(
                         if not until:
                             starts[found] = registers[slot]
                         if limit >= 0 and (ops & np.uint64(ONE_OP)) != np.uint64(IDLE):
-                            then, lost = clocks[slot], gone
+                            then, late = clocks[slot], expired
                             clocks[birth] = clock[x]
-                            gone &= ~(np.uint32(1) << np.uint32(birth))
+                            expired &= ~(np.uint32(1) << np.uint32(birth))
                             if not until:
-                                then, lost = clocks[slot], gone
+                                then, late = clocks[slot], expired
                             ending &= not too_old(then, clock[x - until], limit)
-                            ending &= not (lost >> np.uint32(slot)) & np.uint32(1)
+                            ending &= not (late >> np.uint32(slot)) & np.uint32(1)
                         found += ending
                         ops >>= np.uint64(16)
                         x += 1
                 noted = np.uint64(0)
-        occupied, final = machine.occupied[config] & ~gone, machine.final[config] & ~gone
+        occupied, final = machine.occupied[config] & ~expired, machine.final[config] & ~expired
         if last and clauses.or_end and final:
             at_end = found
             for slot in range(SLOTS):
@@ -151,7 +149,7 @@ def run_registers(
                     panes[at] = registers[slot]
                     slots[at] = slot
                     kept += 1
-        found_in[g] = found
+        lent.found[g] = found
         if not last:
-            kept_in[g] = kept
-            states[g] = np.int64(config)
+            lent.kept[g] = kept
+            lent.state[g] = np.int64(config)

@@ -1,4 +1,4 @@
-"""Checking a promise: one automaton over all streams of a batch."""
+"""Scans over all streams of a batch: the check of assumptions, and `keep disjoint` after `having`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wex.engine.kernels.compiled import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.engine.kernels.types import Ints
+    from wex.engine.arrays import Ints
 
 
 @compiled
@@ -24,9 +24,9 @@ def run_assumptions(
     end: Ints,
     state: Ints,
 ) -> tuple[Ints, int]:
-    """Return the state of each stream, and the first row that breaks the promise, or -1.
+    """Return the state of each stream, and the first row that breaks the assumptions, or -1.
 
-    Rows before `from_row` are read, and cannot break it.
+    Rows before `from_row` are read, and cannot break them.
     """
     states = state.copy()
     for g in range(len(begin)):

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from wex.engine.arrays import Ints
     from wex.engine.kernels.buffers import Buffers
-    from wex.engine.kernels.types import Ints, Segments, Sliding
+    from wex.engine.kernels.types import Segments, Sliding
 
 DUE = CLOCK  # in the queue: the row where a window ends
 
@@ -26,25 +27,21 @@ def run_sliding(
     lent: Buffers,
     last: bool,
 ) -> None:
-    """Write the windows of a batch and what is held after it; `last`: the streams end with it."""
-    all_begin, all_end, all_shift = streams.begin, streams.end, streams.shift
-    held_from, held_pane, held_slot = streams.held, streams.pane, streams.slot
-    all_state = streams.state
+    """Write the windows of a batch and the starts open after it; `last`: the streams end with it."""
     classes, prefix, born, stays = machine.classes, machine.prefix, machine.born, machine.stays
     size = machine.size
-    queue, starts, ends, found_in = lent.births, lent.starts, lent.ends, lent.found
-    panes, slots, kept_in, states = lent.panes, lent.slots, lent.kept, lent.state
+    queue, starts, ends, panes, slots = lent.births, lent.starts, lent.ends, lent.panes, lent.slots
     found = 0
     kept = 0
-    for g in range(len(all_begin)):
-        begin, end, shift = all_begin[g], all_end[g], all_shift[g]
+    for g in range(len(streams.begin)):
+        begin, end, shift = streams.begin[g], streams.end[g], streams.shift[g]
         head = 0
         tail = 0
-        for h in range(held_from[g], held_from[g + 1]):
-            queue[tail, PANE] = held_pane[h]
-            queue[tail, DUE] = begin - 1 + size - held_slot[h]
+        for h in range(streams.held[g], streams.held[g + 1]):
+            queue[tail, PANE] = streams.pane[h]
+            queue[tail, DUE] = begin - 1 + size - streams.slot[h]
             tail += 1
-        at = all_state[g]
+        at = streams.state[g]
         for x in range(begin, end):
             letter = classes[codes[x]]
             if not stays[letter]:
@@ -59,11 +56,11 @@ def run_sliding(
                 queue[tail, DUE] = x + size
                 tail += 1
             at = prefix[at, letter]
-        states[g] = at
-        found_in[g] = found
+        lent.state[g] = at
+        lent.found[g] = found
         if not last:
-            for each in range(head, tail):
-                panes[kept] = queue[each, PANE]
-                slots[kept] = end - 1 + size - queue[each, DUE]
+            for start in range(head, tail):
+                panes[kept] = queue[start, PANE]
+                slots[kept] = end - 1 + size - queue[start, DUE]
                 kept += 1
-            kept_in[g] = kept
+            lent.kept[g] = kept

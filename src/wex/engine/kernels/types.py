@@ -1,4 +1,4 @@
-"""What the kernels that run windows take and give, as tuples of arrays."""
+"""The arguments and results of the kernels that run windows, as tuples of arrays."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from wex.engine.arrays import Ints
 
-DROP, JOIN, BIRTH, EMIT, EMITTED = range(5)  # what an action does to the list in a slot
+DROP, JOIN, BIRTH, EMIT, EMITTED = range(5)  # operations on the list in a slot
 
 
 class Segments(NamedTuple):
@@ -63,10 +63,10 @@ class Registers(NamedTuple):
 
 
 class Configs(NamedTuple):
-    """A config automaton: what follows, and which action is taken, by class and config.
+    """A config automaton: next config and action, by class and config.
 
     Action a is `ops[ops_at[a]:ops_at[a + 1]]`, rows of operation, slot and second slot; action 0
-    does nothing. `final` has for each config a row that says of each slot whether a window may end.
+    does nothing. `final` tells for each config and slot whether a window may end.
     """
 
     classes: NDArray[np.uint16]
@@ -80,8 +80,8 @@ class Configs(NamedTuple):
 class Automata(NamedTuple):
     """Prefix and window automaton over common classes of letters; see `moving`.
 
-    `born[p, class]` is the window state of a start at prefix state p, `move[q, class]` what
-    follows q; -1 is the end of a start. `lasts[q]`: more can follow. Chain c has `chain_size[c]`
+    `born[p, class]` is the window state of a start at prefix state p, `move[q, class]` the
+    state after q; -1 is the end of a start. `lasts[q]`: more can follow. Chain c has `chain_size[c]`
     states from `chain_first[c]` on, numbered one after the other, and `leave[c, class]` follows
     the last one; -1 if the letter ends all starts in it. `chain_of[q]` is -1 outside of chains.
     """
@@ -110,10 +110,10 @@ class Sliding(NamedTuple):
 
 
 class KernelResult(NamedTuple):
-    """Windows, each a pane and the row of its last event, and the starts that are held then.
+    """The windows of a batch, and the starts that are open after it.
 
-    `owners` are their streams; `kept[g]` says how many starts are held up to stream g and with it;
-    a start that is held has a pane and a slot or window state.
+    A window has the pane of its start, the row of its last event, and its stream (`owners`). An
+    open start has a pane, and a slot or window state; `kept[g]` counts those of the streams 0 … g.
     """
 
     start: Ints

@@ -1,8 +1,8 @@
-"""From the automata of a planned window to the tables that a kernel runs.
+"""The choice of a machine: which kernel runs a planned window, with which tables.
 
-Four kernels: `registers` where no window state ever holds two starts, `configs` where the
-combinations of occupied window states are few, `sliding` for windows of one fixed length, `moving`
-for all others. They give the same windows; which one runs is decided here, once for each plan.
+There are four kernels: `registers` where no window state ever holds two starts, `configs` where
+there are few combinations of occupied window states, `sliding` for windows of one fixed length,
+and `moving` for all others. They find the same windows. The choice is made once for each plan.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from wex.compile.plan import PlannedWindow
 
 MOST_CONFIGS = 256
-BLOCK = 4096  # events that are traced before they act
-ROOM = 1 << 16  # windows there is room for, beside one for each row
+BLOCK = 4096  # events that `configs` traces before it acts on them
+ROOM = 1 << 16  # windows that the buffers hold, beside one for each row
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Machine:
     def run(
         self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
     ) -> KernelResult:
-        """Return the windows of a batch and the starts that stay open; `last`: streams end here."""
+        """Return the windows of a batch and the starts that stay open; `last`: the streams end."""
         streams = Segments(*map(read_only, streams))
         clock = read_only(clock)
         rows = int((streams.end - streams.begin).sum())
@@ -87,46 +87,48 @@ class Machine:
             room *= 4
 
     def is_final(self, state: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell of starts that are held whether a window may end with the last event they have had.
+        """Tell which open starts make a window that ends with the last event of their stream.
 
-        `state` is that of their streams, as the kernel has left it.
+        `state` is the machine state of their streams.
         """
         if isinstance(self.tables, Registers):
             bits: NDArray[np.bool_] = (self.tables.final[state] >> slot & 1).astype(np.bool_)
             return bits
         if isinstance(self.tables, Configs):
-            found: NDArray[np.bool_] = self.tables.final[state, slot]
-            return found
+            final: NDArray[np.bool_] = self.tables.final[state, slot]
+            return final
         if isinstance(self.tables, Automata):
             return self.tables.final[slot]
-        return np.zeros(len(slot), dtype=np.bool_)  # windows of a fixed length end as they are held
+        return np.zeros(
+            len(slot), dtype=np.bool_
+        )  # a start whose window has its length is no longer open
 
 
 def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
     """Return the machine of a window."""
-    joint = MachineTables(window)
+    tables = MachineTables(window)
     clauses = kernel_clauses(window.clauses)
-    # An emission that may find all its starts too old is not decided by config and letter.
+    # Where `within` may leave nothing to emit, config and letter do not decide whether a window cuts.
     decided = not (clauses.cuts and clauses.limit >= 0)
-    if decided and not joint.chains:
-        crawled = ConfigAutomaton(joint, clauses, most_configs, ordered=clauses.single)
-        if clauses.single and not crawled.complete:
-            crawled = ConfigAutomaton(joint, clauses, most_configs)
-        if crawled.complete:
+    if decided and not tables.chains:
+        automaton = ConfigAutomaton(tables, clauses, most_configs, ordered=clauses.single)
+        if clauses.single and not automaton.complete:
+            automaton = ConfigAutomaton(tables, clauses, most_configs)
+        if automaton.complete:
             # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
-            registers = None if window.clauses.drops_starts_late else crawled.registers()
+            registers = None if window.clauses.drops_starts_late else automaton.registers()
             if registers is not None:
-                return Machine("registers", clauses, registers, 0, joint.uses_letters)
-            return Machine("configs", clauses, crawled.configs(), 0, joint.uses_letters)
-    automata = joint.automata()
+                return Machine("registers", clauses, registers, 0, tables.uses_letters)
+            return Machine("configs", clauses, automaton.configs(), 0, tables.uses_letters)
+    automata = tables.automata()
     sliding = _sliding(automata, clauses)
     if sliding is not None:
-        return Machine("sliding", clauses, sliding, 0, joint.uses_letters)
-    return Machine("moving", clauses, automata, 0, joint.uses_letters)
+        return Machine("sliding", clauses, sliding, 0, tables.uses_letters)
+    return Machine("moving", clauses, automata, 0, tables.uses_letters)
 
 
 def _sliding(automata: Automata, clauses: Clauses) -> Sliding | None:
-    """Return the tables for windows of a fixed length, if these are all there are."""
+    """Return the tables for windows of one fixed length; None: there are others."""
     if len(automata.chain_size) != 1 or clauses.until or clauses.cuts or clauses.limit >= 0:
         return None
     after = np.unique(automata.leave[automata.leave >= 0])

@@ -1,4 +1,4 @@
-"""The config automaton of a window: which window states are occupied, and what a letter does.
+"""The config automaton of a window: which window states are occupied, and how a letter moves them.
 
 Every occupied window state has a slot. A letter moves the starts of a slot on together, joins two
 slots, drops one, gives birth to a start in one, or emits windows.
@@ -40,9 +40,9 @@ Op = tuple[int, int, int]
 
 @dataclass
 class ConfigAutomaton:
-    """The config automaton of a window, as far as it is small."""
+    """The config automaton of a window; it is not `complete` if it would be too large."""
 
-    joint: MachineTables
+    tables: MachineTables
     clauses: Clauses
     most: int
     ordered: bool = False
@@ -51,49 +51,49 @@ class ConfigAutomaton:
 
     def __post_init__(self) -> None:
         initial: Config = (0, (), ())
-        most = min(self.most, MOST_ENTRIES // self.joint.count)
-        if most < 1 or self.joint.count > MOST_ENTRIES:
+        most = min(self.most, MOST_ENTRIES // self.tables.count)
+        if most < 1 or self.tables.count > MOST_ENTRIES:
             return
         try:
             with limits.raised(states=most):
-                found, table = explore([initial], self._successors)
+                states, table = explore([initial], self._successors)
         except LimitError:
             return
-        self.states = found
+        self.states = states
         self.table = np.array(table, dtype=np.int64)
         self.complete = self.width <= SLOTS
 
     def _successors(self, config: Config) -> list[Config]:
-        return [self._after(config, letter) for letter in range(self.joint.count)]
+        return [self._after(config, letter) for letter in range(self.tables.count)]
 
     def _after(self, config: Config, letter: int) -> Config:
-        """Return the config after a letter, and note what the letter does."""
+        """Return the config after a letter, and note the operations of the letter."""
         prefix, slots, ages = config
-        joint, clauses = self.joint, self.clauses
+        tables, clauses = self.tables, self.clauses
         # Slot → state, the oldest first if they are ordered.
         holds = {slot: slots[slot] for slot in dict.fromkeys((*ages, *range(len(slots))))}
         ops: list[Op] = []
 
         def emit(states: dict[int, int]) -> None:
             ending = [
-                slot for slot, state in states.items() if state != NONE and joint.final[state]
+                slot for slot, state in states.items() if state != NONE and tables.final[state]
             ]
             if not ending:
                 return
             ops.extend((EMIT, slot, 0) for slot in (ending[:1] if self.ordered else ending))
             ops.append((EMITTED, 0, 0))
-            gone = [s for s, q in states.items() if q != NONE] if clauses.cuts else ending
+            dropped = [s for s, q in states.items() if q != NONE] if clauses.cuts else ending
             if clauses.cuts or clauses.spent:
-                for slot in gone:
+                for slot in dropped:
                     ops.append((DROP, slot, 0))
                     states[slot] = NONE
 
-        if clauses.until and joint.until[letter]:
+        if clauses.until and tables.until[letter]:
             emit(holds)
         after: dict[int, int] = {}
         place: dict[int, int] = {}  # state → slot
         for slot, state in holds.items():
-            moved = int(joint.move[state, letter]) if state != NONE else NONE
+            moved = int(tables.move[state, letter]) if state != NONE else NONE
             if moved != NONE and moved in place:
                 ops.append((DROP, slot, 0) if self.ordered else (JOIN, slot, place[moved]))
                 moved = NONE
@@ -102,7 +102,7 @@ class ConfigAutomaton:
             elif state != NONE:
                 ops.append((DROP, slot, 0))
             after[slot] = moved
-        born = int(joint.born[prefix, letter])
+        born = int(tables.born[prefix, letter])
         if born != NONE and born not in place:
             free = min((s for s, q in after.items() if q == NONE), default=len(after))
             place[born] = free
@@ -114,7 +114,7 @@ class ConfigAutomaton:
         if not clauses.until:
             emit(after)
             for slot, state in after.items():
-                if state != NONE and not joint.lasts[state]:
+                if state != NONE and not tables.lasts[state]:
                     ops.append((DROP, slot, 0))
                     after[slot] = NONE
         kept = [after[slot] for slot in range(len(after))]
@@ -122,7 +122,7 @@ class ConfigAutomaton:
             kept.pop()
         self.ops[config, letter] = tuple(ops)
         by_age = [slot for slot, state in after.items() if state != NONE] if self.ordered else ()
-        return int(joint.prefix[prefix, letter]), tuple(kept), tuple(by_age)
+        return int(tables.prefix[prefix, letter]), tuple(kept), tuple(by_age)
 
     @cached_property
     def width(self) -> int:
@@ -131,17 +131,17 @@ class ConfigAutomaton:
         return max([1, *used])
 
     def _bits(self, chosen: Callable[[int], bool]) -> NDArray[np.uint32]:
-        found = [
+        bits = [
             sum(1 << slot for slot, state in enumerate(slots) if state != NONE and chosen(state))
             for _, slots, _ in self.states
         ]
-        return np.array(found, dtype=np.uint32)
+        return np.array(bits, dtype=np.uint32)
 
     def registers(self) -> Registers | None:
         """Return the tables with a register for each slot, if that is enough."""
-        count, configs = self.joint.count, len(self.states)
+        count, configs = self.tables.count, len(self.states)
         bits = max(1, (count - 1).bit_length())
-        if count > 256 or self.joint.uses_letters:
+        if count > 256 or self.tables.uses_letters:
             return None
         config_bits = max(1, (configs - 1).bit_length())
         width = 1 << config_bits
@@ -156,7 +156,7 @@ class ConfigAutomaton:
         step[:, :configs] = self.table.T
         quad_step, quad_op = _quads(step, op, bits)
         return Registers(
-            self.joint.classes.astype(np.uint8),
+            self.tables.classes.astype(np.uint8),
             step.ravel(),
             op.ravel(),
             quad_step.ravel(),
@@ -164,15 +164,15 @@ class ConfigAutomaton:
             bits,
             config_bits,
             self._bits(lambda _: True),
-            self._bits(lambda state: bool(self.joint.final[state])),
+            self._bits(lambda state: bool(self.tables.final[state])),
         )
 
     def configs(self) -> Configs:
         """Return the tables that trace configs."""
         programs: dict[tuple[Op, ...], int] = {(): 0}
-        act = np.zeros((self.joint.count, len(self.states)), dtype=np.uint16)
+        act = np.zeros((self.tables.count, len(self.states)), dtype=np.uint16)
         for number, config in enumerate(self.states):
-            for letter in range(self.joint.count):
+            for letter in range(self.tables.count):
                 ops = self.ops[config, letter]
                 act[letter, number] = programs.setdefault(ops, len(programs))
         flat = [op for program in programs for op in program]
@@ -180,9 +180,9 @@ class ConfigAutomaton:
         final = np.zeros((len(self.states), self.width), dtype=np.bool_)
         for number, (_, slots, _) in enumerate(self.states):
             for slot, state in enumerate(slots):
-                final[number, slot] = state != NONE and self.joint.final[state]
+                final[number, slot] = state != NONE and self.tables.final[state]
         return Configs(
-            self.joint.classes.astype(np.uint16),
+            self.tables.classes.astype(np.uint16),
             np.ascontiguousarray(self.table.T, dtype=np.uint16),
             act,
             np.cumsum([0, *lengths]).astype(np.int64),
@@ -211,7 +211,7 @@ def _quads(
 
 
 def _register_op(config: Config, ops: tuple[Op, ...]) -> int | None:
-    """Return what a letter does as an operation on registers, or None if it does more than one."""
+    """Return the operations of a letter as one operation on registers; None: it takes several."""
     occupied = {slot for slot, state in enumerate(config[1]) if state != NONE}
     birth = ending = NO_SLOT
     for op, slot, _ in ops:

@@ -1,4 +1,4 @@
-"""Both automata of a window over common classes of letters, as tables for kernels."""
+"""The automata of a window as tables for kernels: prefix and window over common letter classes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from wex.compile.plan import PlannedWindow
 
-CHAIN = 8  # states: shorter ones are no chains
-CODED = 8  # guards whose truths fit into a code of one byte
+CHAIN = 8  # the least number of states of a chain
+CODED = 8  # guards whose truth values fit into a code of one byte
 
 
 class MachineTables:
-    """Both automata of a window over common classes of letters, dead states as -1."""
+    """Prefix and window automaton over common classes of letters; -1 is a dead state."""
 
     def __init__(self, window: PlannedWindow) -> None:
         count = len(window.letters.rows)
@@ -47,7 +47,7 @@ class MachineTables:
 
     @staticmethod
     def _codes(window: PlannedWindow, by_letter: list[int]) -> NDArray[np.int64]:
-        """Return the class of each code: the truths of the guards as bits, or the letter itself."""
+        """Return the class of each code: truth values of the guards as bits, or the letter itself."""
         guards = len(window.letters.guards)
         if guards > CODED:
             return np.array(by_letter, dtype=np.int64)
@@ -57,7 +57,7 @@ class MachineTables:
         return classes
 
     def _chains(self) -> list[list[int]]:
-        """Return rows of states in which each letter moves on all starts, or ends them all."""
+        """Return the chains: rows of states in which each letter moves all starts on, or ends them all."""
         states = len(self.move)
         if states < CHAIN:
             return []

@@ -1,7 +1,8 @@
-"""Aggregates over panes: how each is lifted from events, folded over ranges, and read off.
+"""Measures: aggregates over panes, by folds.
 
-Aggregates with the same arguments share a fold: `avg(x)` and `max(x)` are read off one. The parts
-of a fold, its columns, are what a pane keeps of events that are gone.
+A fold *lifts* the events of a batch to items, folds ranges of items, and an aggregate is read off
+the result. Aggregates with the same arguments share a fold: `avg(x)` and `max(x)` are read off one.
+The columns of a fold are all that a pane keeps of past events.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wex.engine.measures.fold import Fold, Lifted, Parts, Result
-from wex.engine.measures.ordered import Best, FloatStats, Spread
-from wex.engine.measures.pass_through import Collect, Distinct, Passing
+from wex.engine.measures.pass_through import Collect, Distinct, PassThrough
+from wex.engine.measures.statistics import Best, FloatStats, Spread
 from wex.engine.measures.sums import Count, Truths, WholeSum
-from wex.engine.measures.user_defined import Own
+from wex.engine.measures.user_defined import UserDefined
 from wex.spec.types import REAL
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def fold_of(aggregate: Aggregate) -> Fold:
     name, types = aggregate.name, aggregate.types
     if name in ("sum", "avg", "min", "max") and types[0] == REAL:
         return FloatStats(aggregate)
-    return _FOLDS.get(name, Own)(aggregate)
+    return _FOLDS.get(name, UserDefined)(aggregate)
 
 
 _FOLDS: dict[str, type[Fold]] = {
@@ -42,15 +43,15 @@ _FOLDS: dict[str, type[Fold]] = {
     "max_by": Best,
     "var": Spread,
     "stddev": Spread,
-    "first": Passing,
-    "last": Passing,
+    "first": PassThrough,
+    "last": PassThrough,
     "collect": Collect,
     "count_distinct": Distinct,
 }
 
 
 def shared_key(aggregate: Aggregate) -> tuple[object, ...]:
-    """Return what two aggregates that are read off one fold have in common."""
+    """Return a key that is the same for aggregates that are read off one fold."""
     fold = type(fold_of(aggregate))
-    own = aggregate.name if fold in (Best, Passing, Own) else ""
+    own = aggregate.name if fold in (Best, PassThrough, UserDefined) else ""
     return (fold, own, aggregate.arguments, aggregate.filter)

@@ -1,4 +1,4 @@
-"""What all folds share: what events give to them, and how values are stored."""
+"""The base class of folds, and how they read the values of events."""
 
 from __future__ import annotations
 
@@ -23,34 +23,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.measures import Aggregate
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Panes, Ranges
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 Parts = dict[str, Any]  # the columns of a fold, a row for each range
 
 
 @dataclass
 class Given:
-    """What the events of a batch give to a fold.
-
-    `present`: which rows count, None: all. `faults`: rows whose arithmetic failed, and why.
-    """
+    """The rows of a batch that count for a fold (None: all), and those whose arithmetic failed."""
 
     present: Bools | None
     faults: Faults
 
     def spoil(self, faults: Faults, size: int) -> None:
-        """Note that a window with one of these rows has no result; they count no more."""
+        """Note rows whose windows have no result; they no longer count."""
         self.faults.include(faults, self.present)
         if self.faults.bad is not None:
             fine = ~np.broadcast_to(self.faults.bad, (size,))
             self.present = fine if self.present is None else self.present & fine
 
     def spoil_nan(self, missing: Bools) -> None:
-        """Note that a NaN is no value to compute with."""
+        """Note rows whose value is NaN: their windows have no result."""
         faults = Faults()
         faults.add(missing, NAN)
         self.spoil(faults, len(missing))
@@ -64,7 +60,7 @@ class Lifted(ABC):
         """Return the columns of the fold for ranges of panes."""
 
     def keep(self, held: Ranges) -> Parts:
-        """Return what new panes made of ranges of panes have to keep."""
+        """Return the columns of the panes that ranges of panes become."""
         return self.fold(held)
 
 
@@ -81,17 +77,17 @@ class Fold(ABC):
 
     @abstractmethod
     def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
-        """Return its items: those of the events, behind those of the panes carried over."""
+        """Return the items of the panes carried over and of the events, in the order of the panes."""
 
     @abstractmethod
     def result(self, name: str, parts: Parts) -> Result:
-        """Return what an aggregate of that name is for each range."""
+        """Return the aggregate of a name for each range."""
 
     @abstractmethod
     def check(self, parts: Parts, sizes: Ints) -> None:
         """Raise an UnsoundError unless saved columns can be those of panes with so many events."""
 
-    # --- What subclasses share
+    # --- For subclasses
 
     def given(self, rows: BatchView) -> Given:
         """Return which rows count and which fail, by filter, NULLs and arithmetic."""
@@ -125,8 +121,8 @@ class Fold(ABC):
         """Return the values of an argument that is a number or a time."""
         argument = self.arguments[at]
         assert isinstance(argument, Term)
-        found = compile_term(argument)(rows, 0, Faults())
-        return np.broadcast_to(np.asarray(found), (rows.size,))
+        values = compile_term(argument)(rows, 0, Faults())
+        return np.broadcast_to(np.asarray(values), (rows.size,))
 
     def stored(self, rows: BatchView, at: int = 0) -> pa.Array:
         """Return the values of an argument as an Arrow array: times as whole numbers."""
@@ -191,8 +187,8 @@ def _stored(term: Term, type_: Type, rows: BatchView) -> pa.Array:
 
 def as_numpy(array: pa.Array) -> NDArray[Any]:
     """Return an Arrow array without NULLs as a numpy one."""
-    found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-    return found
+    values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return values
 
 
 def sizes_of(panes: Panes, present: Bools | None, carried: Bools | Ints) -> Ints | None:
@@ -200,12 +196,12 @@ def sizes_of(panes: Panes, present: Bools | None, carried: Bools | Ints) -> Ints
     if present is None and bool(np.all(carried == 1)):
         return None
     rows = np.ones(panes.batch.rows, dtype=np.int64) if present is None else present
-    found: Ints = panes.spread(rows.astype(np.int64), carried.astype(np.int64))
-    return found
+    sizes: Ints = panes.spread(rows.astype(np.int64), carried.astype(np.int64))
+    return sizes
 
 
 def running_sums(panes: Panes, values: NDArray[Any], carried: pa.Array) -> Ints:
-    """Return for each pane the sum of whole numbers before it, and at last that of all."""
+    """Return for each pane the sum of whole numbers before it, and the sum of all at the end."""
     spread = panes.spread(values.astype(np.int64), as_numpy(carried))
     sums = np.zeros(panes.count + 1, dtype=np.int64)
     np.cumsum(spread, out=sums[1:])
@@ -218,13 +214,13 @@ def dense_items(
     carried: NDArray[Any],
     sizes: Ints | None,
 ) -> NDArray[Any]:
-    """Return the items of reduced panes: one for each pane that has one."""
+    """Return the items by pane: one for each pane that has one."""
     spread: NDArray[Any] = panes.spread(values, carried)
     return read_only(spread if sizes is None else spread[sizes > 0])
 
 
 def passed_on(array: pa.Array) -> Result:
-    """Return a column as a result: numbers as numbers, all else as it is."""
+    """Return a column as a result: numbers as a numpy array, others as the Arrow array."""
     kind = pa.types
     if not (
         kind.is_integer(array.type) or kind.is_floating(array.type) or kind.is_boolean(array.type)

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     from wex.compile.measures import Measure
     from wex.compile.plan import PlannedWindow
+    from wex.engine.arrays import Bools
     from wex.engine.input.batch import BatchView
     from wex.engine.measures import Fold, Lifted, Parts
     from wex.engine.measures.panes import Panes, Ranges
 
-    Bools = NDArray[np.bool_]
     Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
     Why = Callable[[int, int], str]  # the number of a fold, a window
 
 
 class Measuring:
-    """The folds that the measures of a window need, each once."""
+    """The measures of a window, and the folds that they need."""
 
     def __init__(self, window: PlannedWindow) -> None:
         self.measures, self.having = window.measures, window.having
@@ -51,14 +51,14 @@ class Measuring:
 
     def types(self, rows: BatchView) -> dict[str, pa.DataType]:
         """Return the columns that a pane keeps."""
-        found: dict[str, pa.DataType] = {}
+        types: dict[str, pa.DataType] = {}
         for at, fold in enumerate(self.folds):
-            found |= {schema.part(at, name): type_ for name, type_ in fold.types_of(rows).items()}
-            found[schema.part(at, schema.SPOILT)] = pa.bool_()
-        return found
+            types |= {schema.part(at, name): type_ for name, type_ in fold.types_of(rows).items()}
+            types[schema.part(at, schema.SPOILT)] = pa.bool_()
+        return types
 
     def lift(self, rows: BatchView, panes: Panes, carried: pa.Table) -> Measured:
-        """Return the folds with the events of a batch, behind the panes carried over."""
+        """Return the folds over the panes carried over and the events of a batch."""
         lifted, spoilt, faults = [], [], []
         for at, fold in enumerate(self.folds):
             given = fold.given(rows)
@@ -85,8 +85,8 @@ class Measuring:
         why: Why,
         fail: Fail,
     ) -> dict[str, Result]:
-        """Return each measure by name; a window that has no result is a failure."""
-        found = {}
+        """Return the measures by name; a window without a result is a failure."""
+        results = {}
         for measure, read in zip(self.measures, self._read, strict=True):
             values = []
             for aggregate, place in zip(measure.aggregates, read, strict=True):
@@ -98,8 +98,8 @@ class Measuring:
                 if value.bad is not None and value.bad.any():
                     raise fail(int(np.argmax(value.bad)), value.why, measure.name)
                 values.append(value)
-            found[measure.name] = _calculated(measure, values, size, fail)
-        return found
+            results[measure.name] = _calculated(measure, values, size, fail)
+        return results
 
     def kept(self, results: dict[str, Result], size: int, fail: Fail) -> Bools | None:
         """Tell which windows satisfy `having`; None: there is none."""
@@ -115,7 +115,7 @@ class Measuring:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The folds of one batch, to be asked for ranges of panes."""
+    """The folds of a window over the panes of one batch."""
 
     measuring: Measuring
     panes: Panes
@@ -125,31 +125,31 @@ class Measured:
 
     def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
         """Return the measures of windows."""
-        parts = [each.fold(windows) for each in self.lifted]
+        parts = [lifted.fold(windows) for lifted in self.lifted]
         spoilt = self._spoilt(windows)
 
         def why(place: int, window: int) -> str:
-            """Return why the first event of a window that failed has failed."""
+            """Return why arithmetic failed for the first event of a window that it failed for."""
             before = self.spoilt[place]
             assert before is not None
             low = int(windows.low[window])
             pane = int(np.searchsorted(before, before[low], side="right")) - 1
             at = int(np.searchsorted(self.panes.own, pane))
             if at == len(self.panes.own) or self.panes.own[at] != pane:
-                return UNKNOWN  # a pane of events that are gone
+                return UNKNOWN  # a pane of past events
             return self.faults[place].why(int(self.panes.rows[at]))
 
         return self.measuring.results(len(windows.low), parts, spoilt, why, fail)
 
     def keep(self, held: Ranges) -> dict[str, pa.Array]:
-        """Return what is kept of ranges of panes, each a new pane."""
-        found: dict[str, pa.Array] = {}
-        for at, (each, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
-            found |= {schema.part(at, name): column for name, column in each.keep(held).items()}
-            found[schema.part(at, schema.SPOILT)] = pa.array(
+        """Return the columns of the panes that ranges of panes become."""
+        columns: dict[str, pa.Array] = {}
+        for at, (lifted, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
+            columns |= {schema.part(at, name): part for name, part in lifted.keep(held).items()}
+            columns[schema.part(at, schema.SPOILT)] = pa.array(
                 np.zeros(len(held.low), np.bool_) if bad is None else bad
             )
-        return found
+        return columns
 
     def _spoilt(self, ranges: Ranges) -> list[Bools | None]:
         return [None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.spoilt]
@@ -163,17 +163,17 @@ def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -
         return Result(pa.repeat(measure.value.value, size))
     rows = _Results({f"#{at}": value for at, value in enumerate(values)}, size)
     faults = Faults()
-    found = np.asarray(compile_term(measure.value)(rows, 0, faults))
+    calculated = np.asarray(compile_term(measure.value)(rows, 0, faults))
     if faults.bad is not None:
         bad = np.broadcast_to(faults.bad, (size,))
         if size:
             window = int(np.argmax(bad))
             raise fail(window, faults.why(window), measure.name)
-    return Result(np.broadcast_to(found, (size,)), all_known(measure.value, rows))
+    return Result(np.broadcast_to(calculated, (size,)), all_known(measure.value, rows))
 
 
 class _Results:
-    """Results of aggregates, or measures, as the fields that terms and guards read."""
+    """Results of aggregates or measures as fields, for terms and guards to read."""
 
     def __init__(self, results: dict[str, Result], size: int) -> None:
         self._results, self.size = results, size
@@ -191,7 +191,7 @@ class _Results:
 
     @cached_property
     def _texts(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
-        """Return the texts as numbers, and the number of each."""
+        """Return the columns of texts as codes, and the code of each text."""
         names = [
             name
             for name, result in self._results.items()

@@ -1,9 +1,9 @@
-"""Panes: what a window is made of. Windows share them, whatever their number and overlap.
+"""Panes: the pieces that windows are made of, and share, whatever their number and overlap.
 
-In the batch that is being processed every event is a pane. Of the events before, one pane is left
-for each start that is still open, from that start to the next: it holds what the aggregates need
-of its events, no more. So memory is proportional to the starts held, and a window is a range of
-panes that begins with the pane of its start.
+In the current batch every event is a pane. Of past events there is one pane for each open start,
+from that start to the next, with the columns that the folds need of its events. So memory grows
+with the number of open starts, and a window is a range of panes that begins with the pane of its
+start.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import Batch
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 OVERLAP = 8  # windows over one event: from there on sliding beats scanning
 
@@ -41,13 +40,13 @@ class Panes:
 
     @cached_property
     def shift(self) -> Ints:
-        """Return for each stream what leads from a row to its pane."""
+        """Return for each stream the difference between a pane and its row."""
         if self._plain:
             return np.zeros(len(self.carried), dtype=np.int64)
         sizes = self.carried + self.batch.end - self.batch.begin
         begin = np.cumsum(sizes) - sizes
-        found: Ints = begin + self.carried - self.batch.begin
-        return found
+        shift: Ints = begin + self.carried - self.batch.begin
+        return shift
 
     @cached_property
     def count(self) -> int:
@@ -84,10 +83,10 @@ class Panes:
         if len(self.batch.begin) == 1:
             own = values[int(self.batch.begin[0]) : int(self.batch.end[0])]
             return np.concatenate([carried, own]) if len(carried) else own
-        found = np.empty(self.count, dtype=values.dtype)
-        found[self.own] = values[self.rows]
-        found[self.held] = carried
-        return found
+        by_pane = np.empty(self.count, dtype=values.dtype)
+        by_pane[self.own] = values[self.rows]
+        by_pane[self.held] = carried
+        return by_pane
 
     def spread_column(self, column: pa.Array, carried: pa.Array) -> pa.Array:
         """Return an Arrow array by pane, from one by row and one of the panes carried over."""
@@ -112,8 +111,8 @@ class Ranges:
     @cached_property
     def filled(self) -> Bools | None:
         """Tell which ranges have items; None: all."""
-        found = self.low < self.high
-        return None if found.all() else found
+        filled = self.low < self.high
+        return None if filled.all() else filled
 
     @cached_property
     def _some(self) -> Ranges:
@@ -163,21 +162,21 @@ class Ranges:
         in_order = self.filled is None and self._order is None
         return in_order and self.scannable == len(self.low)
 
-    def put(self, found: NDArray[Any], empty: float = 0) -> NDArray[Any]:
+    def put(self, values: NDArray[Any], empty: float = 0) -> NDArray[Any]:
         """Return an array for all ranges, from one for those that have items."""
         if self._order is not None:
-            sorted_, found = found, np.empty_like(found)
-            found[self._order] = sorted_
+            sorted_, values = values, np.empty_like(values)
+            values[self._order] = sorted_
         if self.filled is None:
-            return found
-        whole = np.full(len(self.low), empty, dtype=found.dtype)
-        whole[self.filled] = found
+            return values
+        whole = np.full(len(self.low), empty, dtype=values.dtype)
+        whole[self.filled] = values
         return whole
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """How the items of a fold lie in the panes: `before[p]` of them before pane p; None: one each."""
+    """The places of items in panes: `before[p]` items lie before pane p; None: one item per pane."""
 
     panes: Panes
     before: Ints | None
@@ -190,7 +189,7 @@ class Items:
 
 
 def items_of(panes: Panes, sizes: Ints | None) -> Items:
-    """Return how items lie in panes that have so many of them each; None: one."""
+    """Return the places of items, from the number of items of each pane; None: one per pane."""
     if sizes is None:
         return Items(panes, None)
     before = np.zeros(panes.count + 1, dtype=np.int64)

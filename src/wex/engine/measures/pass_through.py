@@ -1,4 +1,4 @@
-"""Passing values on as they are: the first, the last, all of them, or how many different ones."""
+"""Folds that keep values unchanged: `first`, `last`, `collect` and `count_distinct`."""
 
 from __future__ import annotations
 
@@ -30,15 +30,13 @@ from wex.framing import require
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
 
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
-
-class Passing(Fold):
-    """Values as they are, in the order of the events: `first`, `last`, `collect`."""
+class PassThrough(Fold):
+    """Values unchanged, in the order of the events: `first`, `last`, `collect`."""
 
     listed = False
 
@@ -63,7 +61,7 @@ class Passing(Fold):
         return passed_on(parts["value"])
 
     def check(self, parts: Parts, sizes: Ints) -> None:
-        """Pass: any value will do, and none."""
+        """Do nothing: any value is sound, and so is NULL."""
 
 
 class _Ends(Lifted):
@@ -77,7 +75,7 @@ class _Ends(Lifted):
         return {"value": self._column.take(pa.array(places, mask=mask))}
 
 
-class Collect(Passing):
+class Collect(PassThrough):
     """All values, in a list."""
 
     listed = True
@@ -142,7 +140,7 @@ class _Collected(Lifted):
 
 
 class Distinct(Collect):
-    """How many different values there are; a pane keeps each of its values once."""
+    """The number of different values; a pane keeps its different values."""
 
     def of_items(self, items: Items, column: pa.Array) -> Lifted:
         return _Different(items, column)

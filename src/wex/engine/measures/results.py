@@ -1,4 +1,4 @@
-"""Measures in results: which Arrow type each has, and values as that type."""
+"""Arrow types of measures, and values of measures as these types."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def measure_types(measures: Sequence[Measure], schema: pa.Schema) -> dict[str, p
 
 def _measure_type(name: str, measures: list[Measure], schema: pa.Schema) -> pa.DataType:
     type_ = measures[0].type
-    read = [schema.field(source).type for each in measures for source in each.sources()]
+    read = [schema.field(source).type for measure in measures for source in measure.sources()]
     item = type_.item or type_
     if item == OTHER:
-        if any(each != read[0] for each in read):
+        if any(other != read[0] for other in read):
             shown = ", ".join(dict.fromkeys(map(str, read)))
             raise DataError(
                 "wrong-column-type",
@@ -42,13 +42,13 @@ def _measure_type(name: str, measures: list[Measure], schema: pa.Schema) -> pa.D
                 "give the measures different names",
                 column=name,
             )
-        found = read[0]
+        arrow = read[0]
     elif item == TIMESTAMP:
-        zones = [each.tz for each in read if pa.types.is_timestamp(each)]
-        found = pa.timestamp("us", zones[0] if zones else None)
+        zones = [source.tz for source in read if pa.types.is_timestamp(source)]
+        arrow = pa.timestamp("us", zones[0] if zones else None)
     else:
-        found = arrow_type(item)
-    return pa.list_(found) if type_.item else found
+        arrow = arrow_type(item)
+    return pa.list_(arrow) if type_.item else arrow
 
 
 def stored_as(result: Result, type_: pa.DataType) -> pa.Array:
@@ -62,7 +62,7 @@ def stored_as(result: Result, type_: pa.DataType) -> pa.Array:
 
 
 def too_far(result: Result, type_: Type) -> NDArray[np.bool_] | None:
-    """Tell which values of a measure no date can hold; None: they are no dates, or all fit."""
+    """Tell which values are beyond the range of dates; None: none, or the measure is no date."""
     if DATE not in (type_, type_.item):
         return None
     values, known = result.values, result.known

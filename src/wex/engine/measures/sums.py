@@ -30,12 +30,10 @@ from wex.theory.evaluate import OVERFLOW
 from wex.theory.terms import Guard
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
 
-    Ints = NDArray[np.int64]
 
 HALF = 32  # whole numbers are summed in two halves, so that no sum overflows
 
@@ -131,7 +129,7 @@ class WholeSum(Fold):
         )
 
     def result(self, name: str, parts: Parts) -> Result:
-        high, low, n = (as_numpy(parts[each]) for each in ("high", "low", "n"))
+        high, low, n = (as_numpy(parts[name]) for name in ("high", "low", "n"))
         if name == "sum":
             fits = (high >= -(2**31)) & (high < 2**31)
             return Result((high << HALF) + low, n > 0, ~fits, OVERFLOW)
@@ -148,7 +146,7 @@ class WholeSum(Fold):
     def check(self, parts: Parts, sizes: Ints) -> None:
         check_counts(parts, sizes, "n")
         check_whole(parts, "high", "low")
-        high, low, n = (as_numpy(parts[each]) for each in ("high", "low", "n"))
+        high, low, n = (as_numpy(parts[name]) for name in ("high", "low", "n"))
         most = np.minimum(n, 1 << HALF - 1) << HALF - 1  # the high half of so many numbers
         require(((high >= -most) & (high <= most)).all(), "a sum of a pane is out of range")
         require(((low >= 0) & (low < 1 << HALF)).all(), "a sum of a pane is out of range")

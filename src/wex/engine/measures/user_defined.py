@@ -1,16 +1,18 @@
-"""Aggregates of the user's own, over the same panes: any merge that is associative."""
+"""User-defined aggregates: the methods of a class, folded over panes like all others."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from operator import setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.columns import arrow_type
+from wex.engine.kernels.folds import range_fold
 from wex.engine.measures.fold import (
     Fold,
     Given,
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from wex.spec.aggregates import OwnAggregate
 
 
-class Own(Fold):
-    """A fold whose states are objects that only the user's class understands."""
+class UserDefined(Fold):
+    """A fold whose states are objects of the user's class."""
 
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"state": pa.binary()}
@@ -48,13 +50,13 @@ class Own(Fold):
     def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
         own = own_aggregate(self.aggregate.name)
         saved = [
-            None if each is None else self._load(each) for each in carried["state"].to_pylist()
+            None if state is None else self._load(state) for state in carried["state"].to_pylist()
         ]
         there = as_numpy(carried["state"].is_valid())
         sizes = sizes_of(panes, given.present, there)
         events = self._events(rows)
         call = partial(guarded, self.aggregate.name)
-        # By pane: a state that is there, or what makes it of an event when it is asked for.
+        # By pane: a row whose event makes a state when it is needed, or -1 - the number of a saved state.
         places = panes.spread(np.arange(rows.size), -1 - np.arange(len(saved)))
         if sizes is not None:
             places = places[sizes > 0]
@@ -66,25 +68,25 @@ class Own(Fold):
             return call(own.add, call(own.zero), events(place))
 
         merge = partial(call, own.merge)
-        return _OwnFolded(items_of(panes, sizes), len(places), state, merge, self)
+        return _UserDefinedFolded(items_of(panes, sizes), len(places), state, merge, self)
 
     def _events(self, rows: BatchView) -> Callable[[int], object]:
-        """Return a function from a row to what the aggregate is given of it."""
+        """Return a function from a row to the arguments of the aggregate."""
         listed = [self.stored(rows, at).to_pylist() for at in range(len(self.arguments))]
         if len(listed) == 1:
             return lambda row: natural(listed[0][row], self.types[0])
         return lambda row: tuple(
-            natural(each[row], type_) for each, type_ in zip(listed, self.types, strict=True)
+            natural(values[row], type_) for values, type_ in zip(listed, self.types, strict=True)
         )
 
     def result(self, name: str, parts: Parts) -> Result:
         states: list[Any] = parts["states"]
         own, type_ = own_aggregate(name), REGISTERED[name].type
-        found = [plain_value(guarded(name, own.result, each), type_, name) for each in states]
-        return passed_on(pa.array(found, storage_of(arrow_type(type_))))
+        values = [plain_value(guarded(name, own.result, state), type_, name) for state in states]
+        return passed_on(pa.array(values, storage_of(arrow_type(type_))))
 
     def check(self, parts: Parts, sizes: NDArray[np.int64]) -> None:
-        """Pass: the bytes are the class's own, and are read when they are needed."""
+        """Do nothing: only the class can read the bytes, and it does so when they are needed."""
 
     # --- States as bytes
 
@@ -115,14 +117,14 @@ class Own(Fold):
 
 
 def _tagged(state: object) -> object:
-    # By the exact type: what is derived from these would come back as something else.
+    # By the exact type: an object of a derived class would come back as one of its base.
     kind = type(state)
     if state is None or kind in (bool, int, float, str):
         return state
     if kind is list:
-        return [_tagged(each) for each in state]  # type: ignore[attr-defined]
+        return [_tagged(part) for part in state]  # type: ignore[attr-defined]
     if kind is tuple:
-        return {"t": [_tagged(each) for each in state]}  # type: ignore[attr-defined]
+        return {"t": [_tagged(part) for part in state]}  # type: ignore[attr-defined]
     if kind is dict:
         return {"d": [[_tagged(key), _tagged(value)] for key, value in state.items()]}  # type: ignore[attr-defined]
     raise TypeError(f"a {kind.__name__}")
@@ -131,16 +133,16 @@ def _tagged(state: object) -> object:
 def _untagged(state: object) -> object:
     match state:
         case list():
-            return [_untagged(each) for each in state]
+            return [_untagged(part) for part in state]
         case {"t": list(parts)}:
-            return tuple(_untagged(each) for each in parts)
+            return tuple(_untagged(part) for part in parts)
         case {"d": list(pairs)}:
             return {_untagged(key): _untagged(value) for key, value in pairs}
     return state
 
 
-class _OwnFolded(Lifted):
-    """Path compression, as the kernels do it: see `wex.engine.kernels.folds`."""
+class _UserDefinedFolded(Lifted):
+    """States of a user-defined aggregate, folded as numbers are."""
 
     def __init__(
         self,
@@ -148,30 +150,30 @@ class _OwnFolded(Lifted):
         count: int,
         state: Callable[[int], object],
         merge: Callable[[object, object], object],
-        fold: Own,
+        fold: UserDefined,
     ) -> None:
         self._items, self._count, self._state = items, count, state
         self._merge, self._fold = merge, fold
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
-        own = own_aggregate(self._fold.aggregate.name)
-        after = np.arange(1, self._count + 1)
+        name = self._fold.aggregate.name
+        zero = partial(guarded, name, own_aggregate(name).zero)
+        filled = ranges.low < ranges.high
         nodes: dict[int, object] = {}
-        found: list[object] = []
-        for low, high in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True):
-            if low == high:
-                found.append(guarded(self._fold.aggregate.name, own.zero))
-                continue
-            path = [low]
-            while after[path[-1]] < high:
-                path.append(int(after[path[-1]]))
-            whole = self._node(nodes, path[-1])
-            for node in reversed(path[:-1]):
-                whole = nodes[node] = self._merge(self._node(nodes, node), whole)
-                after[node] = high
-            found.append(whole)
-        return {"states": found}
+        folded: dict[int, object] = {}
+        range_fold(self._node, setitem, self._merge)(
+            ranges.low[filled].tolist(),
+            ranges.high[filled].tolist(),
+            0,
+            nodes,
+            nodes,
+            list(range(1, self._count + 1)),
+            [0] * (self._count + 1),
+            folded,
+        )
+        states = iter(folded[at] for at in range(len(folded)))
+        return {"states": [next(states) if there else zero() for there in filled.tolist()]}
 
     def _node(self, nodes: dict[int, object], at: int) -> object:
         if at not in nodes:
@@ -195,7 +197,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def natural(value: object, type_: Type) -> object:
-    """Return a value, which has times as whole numbers, as Python has it."""
+    """Return a value, in which times are whole numbers, as a Python value."""
     if value is None or not isinstance(value, int):
         return value
     try:
@@ -250,7 +252,7 @@ def _plain(value: object, type_: Type) -> object:
 
 
 def own_aggregate(name: str) -> OwnAggregate:
-    """Return the registered aggregate of a name; a plan may come from where it was known."""
+    """Return the registered aggregate of a name; a plan may come from another process."""
     if name not in REGISTERED:
         hint = "register it with wex.aggregate in every process that runs the spec"
         raise WexError("unknown-aggregate", f"no aggregate `{name}` is registered here", hint)
@@ -258,7 +260,7 @@ def own_aggregate(name: str) -> OwnAggregate:
 
 
 def guarded(name: str, function: Callable[..., object], *args: object) -> object:
-    """Return what a method of an aggregate returns; what it raises is told as its failure."""
+    """Return the result of a method of an aggregate; an exception becomes a WexError."""
     try:
         return function(*args)
     except Exception as error:

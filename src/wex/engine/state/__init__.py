@@ -1,1 +1,1 @@
-"""State: what an engine remembers of streams between batches, its store and its bytes."""
+"""The state of streams between batches: its schema, its store, its bytes and their check."""

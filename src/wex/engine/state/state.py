@@ -1,7 +1,8 @@
-"""What a processor remembers of its streams, in columns, and as bytes.
+"""The state of streams between batches, as tables and as bytes.
 
-A row for each stream: its key, its position, the states of its automata. And lists of rows that
-belong to a stream: its last events, the starts that are open in each window with their panes.
+A state has a row for each stream: its key, its position, the states of its automata. It has lists
+of rows that belong to a stream: its last events, and for each window its open starts with their
+panes. The columns are named in `schema`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ from wex.framing import Frame, require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+    from wex.engine.arrays import Ints
 
 
 FRAME = Frame(
@@ -77,7 +76,7 @@ class State:
         return self.numbers(schema.count(name))
 
     def take(self, rows: Ints) -> State:
-        """Return some of the streams, in that order."""
+        """Return the state of some streams, in the order of the rows given."""
         lists = {}
         for name, table in self.lists.items():
             counts = self.counts(name)
@@ -87,19 +86,21 @@ class State:
 
 
 def joined(states: Sequence[State]) -> State:
-    """Return the streams of several states, one after the other."""
+    """Return one state with the streams of several, one after the other."""
     lists = {
-        name: pa.concat_tables([each.lists[name] for each in states], promote_options="permissive")
+        name: pa.concat_tables(
+            [state.lists[name] for state in states], promote_options="permissive"
+        )
         for name in states[0].lists
     }
-    streams = pa.concat_tables([each.streams for each in states], promote_options="permissive")
+    streams = pa.concat_tables([state.streams for state in states], promote_options="permissive")
     return State(
-        streams.combine_chunks(), {name: each.combine_chunks() for name, each in lists.items()}
+        streams.combine_chunks(), {name: table.combine_chunks() for name, table in lists.items()}
     )
 
 
 def to_bytes(state: State, fingerprint: str) -> bytes:
-    """Return a state as bytes that say what they are, and which plan they belong to."""
+    """Return a state as framed bytes, with the fingerprint of its plan."""
     tables = {"": state.streams, **state.lists}
     payloads = [to_ipc(table, compressed=True) for table in tables.values()]
     index = {
@@ -112,9 +113,9 @@ def to_bytes(state: State, fingerprint: str) -> bytes:
 
 
 def from_bytes(content: bytes, fingerprint: str) -> State:
-    """Return the state in some bytes, of a plan: its tables are sound, if not what they say.
+    """Return the state in some bytes, if it is of a plan; anything wrong with them is a StateError.
 
-    See `wex.engine.state.state_check` for that. Whatever is wrong with the bytes is a StateError.
+    The tables are valid for Arrow. Their values are checked by `wex.engine.state.state_check`.
     """
     body = FRAME.opened(content)
     with FRAME.reading():
@@ -142,8 +143,8 @@ def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
     options = pa.ipc.IpcWriteOptions(compression="zstd" if compressed else None)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def from_ipc(content: bytes) -> pa.Table:
@@ -153,7 +154,7 @@ def from_ipc(content: bytes) -> pa.Table:
 
 
 def sound_table(content: bytes) -> pa.Table:
-    """Return the table in bytes that nobody vouches for; what Arrow cannot work with is an error."""
+    """Return the table in untrusted bytes; a table that is not valid for Arrow is an error."""
     table = from_ipc(content)
     table.validate(full=True)
     return table

@@ -1,7 +1,7 @@
-"""Whether a state that was read from bytes is one that an engine could have left behind.
+"""Check that a state read from bytes is one that the engine could have written.
 
-What a state says becomes indices in compiled code: states of automata, slots, counts, panes. So it
-is checked once, where it comes in, against the engine that will go on with it.
+Compiled code uses the numbers of a state as indices, without a check: states of automata, slots,
+counts, panes. So they are checked once, when a state is read.
 """
 
 from __future__ import annotations
@@ -23,19 +23,17 @@ from wex.framing import require
 from wex.spec.types import OTHER, REAL, TIMESTAMP, Type
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
     from wex.engine.machines.choose import Machine
     from wex.engine.window_run import Window
 
-    Ints = NDArray[np.int64]
 
 MOST_EVENTS = 1 << 62  # of one stream: positions and their differences stay within 64 bits
 
 
 def read_state(content: bytes, engine: Engine) -> State:
-    """Return the state in some bytes; whatever is wrong with them is a StateError."""
+    """Return the state in some bytes; anything wrong with them is a StateError."""
     state = from_bytes(content, engine.fingerprint)
     with FRAME.reading():
         check_state(state, engine)
@@ -43,9 +41,9 @@ def read_state(content: bytes, engine: Engine) -> State:
 
 
 def check_state(state: State, engine: Engine) -> None:
-    """Raise an UnsoundError if an engine cannot go on with a state."""
+    """Raise an UnsoundError unless an engine can go on from a state."""
     lists = schema.list_names(len(engine.windows))
-    require(list(state.lists) == lists, "it lists other things")
+    require(list(state.lists) == lists, "its lists are not those of the windows")
     expected = engine.fresh(0, no_rows(_declared(engine))).streams
     require(state.streams.column_names == expected.column_names, "its streams have other columns")
     for name in expected.column_names:
@@ -59,7 +57,7 @@ def check_state(state: State, engine: Engine) -> None:
     require((kept == np.minimum(positions, engine.tail)).all(), "last events are missing")
     require(engine.stream.partition_by or state.size <= 1, "it has several streams without a key")
     _check_tails(state, engine)
-    _check_promise(state.numbers(schema.ASSUMPTION), positions, engine)
+    _check_assumption(state.numbers(schema.ASSUMPTION), positions, engine)
     events = _declared(engine)
     if kept.any():
         events = closed(state.tails.schema, engine.fields)
@@ -117,7 +115,7 @@ def _check_tails(state: State, engine: Engine) -> None:
 
 
 def _stands_for(given: pa.DataType, type_: Type) -> bool:
-    """Tell whether an Arrow type is the one that a column of a type has; NULLs alone fix none."""
+    """Tell whether an Arrow type fits a field; a column of NULLs may have no type yet."""
     if type_ == OTHER:
         return True
     if type_ == TIMESTAMP:
@@ -127,10 +125,12 @@ def _stands_for(given: pa.DataType, type_: Type) -> bool:
     return bool(given == arrow_type(type_))
 
 
-def _check_promise(states: Ints, positions: Ints, engine: Engine) -> None:
+def _check_assumption(states: Ints, positions: Ints, engine: Engine) -> None:
     most = len(engine.plan.assumptions.table) if engine.plan.assumptions else 1
-    _within(states, 0, most, "a state of the promise")
-    require(not states[positions == 0].any(), "a stream without events has made a promise")
+    _within(states, 0, most, "a state of the assumptions")
+    require(
+        not states[positions == 0].any(), "a stream without events has a state of the assumptions"
+    )
 
 
 # --- The starts that are open
@@ -193,7 +193,7 @@ def _check_clock(held: pa.Table, starts: Ints, window: Window, engine: Engine) -
 
 
 def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages: Ints) -> None:
-    """Check where open starts stand: a slot of their config, or a state of the window automaton."""
+    """Check the slots of open starts: of their config, or states of the window automaton."""
     match machine.tables:
         case Registers(occupied=occupied):
             _within(slots, 0, SLOTS, "a slot")
@@ -219,5 +219,5 @@ def _check_folds(
         fold.check(parts, sizes)
         require(
             not held.column(schema.part(at, schema.SPOILT)).null_count,
-            "it is not known what is spoilt",
+            "a pane does not say whether arithmetic failed in it",
         )

@@ -1,8 +1,8 @@
-"""Where a processor keeps the states of its streams: a batch touches only those that occur in it.
+"""The store of a processor: the states of its streams by key, in layers.
 
-States lie in layers of columns. A batch writes the streams that it has touched as a new layer on
-top; layers of like size are joined, and what was overwritten is left behind then. So a batch
-costs what it touches, times a logarithm, and not what is remembered in all.
+A batch writes the states of its streams as a new layer on top. Layers of similar size are joined,
+and overwritten states are dropped then. So the cost of a batch grows with the number of its own
+streams, times a logarithm, and not with the number of all streams.
 """
 
 from __future__ import annotations
@@ -22,15 +22,12 @@ from wex.engine.state.state import FRAME, joined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.state.state import State
-
-    Ints = NDArray[np.int64]
 
 
 class StateStore:
-    """Streams by key."""
+    """The states of streams by key."""
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self._keys = keys
@@ -43,13 +40,13 @@ class StateStore:
         return len(self._numbers)
 
     def numbers(self, keys: pa.Table) -> tuple[Ints, Ints]:
-        """Return the numbers of streams, -1 for those not seen before, and which ones are new."""
+        """Return the numbers of streams, -1 for new ones, and the rows of the new ones."""
         if not self._keys:
             known = np.full(keys.num_rows, 0 if self._numbers else -1, dtype=np.int64)
         else:
             listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
-            found = map(self._numbers.get, listed, repeat(-1))
-            known = np.fromiter(found, dtype=np.int64, count=keys.num_rows)
+            numbers = map(self._numbers.get, listed, repeat(-1))
+            known = np.fromiter(numbers, dtype=np.int64, count=keys.num_rows)
         return known, np.flatnonzero(known < 0)
 
     def recall(
@@ -58,16 +55,16 @@ class StateStore:
         fresh: Callable[[int, pa.Table], State],
         fit: Callable[[State], State] | None = None,
     ) -> State:
-        """Return the states of streams; `fresh` makes those of streams not seen before.
+        """Return the states of streams; `fresh` makes those of new streams.
 
-        States are given types that others have, if need be, by `fit`.
+        `fit` gives the columns of stored states the types of the batch.
         """
         known, new = self.numbers(keys)
         if len(new) == len(known):
             return fresh(len(known), keys)
         parts, places = [], []
-        for at, (state, _) in enumerate(self._layers):
-            here = np.flatnonzero((known >= 0) & (self._layer[known] == at))
+        for layer, (state, _) in enumerate(self._layers):
+            here = np.flatnonzero((known >= 0) & (self._layer[known] == layer))
             if len(here):
                 part = state.take(self._row[known[here]])
                 parts.append(part if fit is None else fit(part))
@@ -80,11 +77,11 @@ class StateStore:
         return whole if (order[:-1] < order[1:]).all() else whole.take(order)
 
     def change(self, fit: Callable[[State], State]) -> None:
-        """Give all states other types."""
+        """Replace all states, by states whose columns have other types."""
         self._layers = [(fit(state), numbers) for state, numbers in self._layers]
 
     def store(self, keys: pa.Table, state: State) -> None:
-        """Remember the states of streams instead of what was known of them."""
+        """Store the states of streams, in place of their earlier states."""
         known, new = self.numbers(keys)
         if len(new):
             listed: list[tuple[object, ...]] = [()]
@@ -104,7 +101,7 @@ class StateStore:
                 self._row = np.concatenate([self._row, more])
         self._layers.append((state, known))
         self._settle(len(self._layers) - 1)
-        with suppress(pa.ArrowException):  # too large for one array, say: then they stay apart
+        with suppress(pa.ArrowException):  # too large for one array: then layers stay apart
             while len(self._layers) > 1 and self._layers[-1][0].size * 2 > self._layers[-2][0].size:
                 self._join_last()
 
@@ -114,7 +111,7 @@ class StateStore:
         self._row[numbers] = np.arange(len(numbers))
 
     def _join_last(self) -> None:
-        """Join the last two layers; of the older one only what is not overwritten."""
+        """Join the last two layers, without the overwritten states of the older one."""
         (old, old_numbers), (young, young_numbers) = self._layers[-2:]
         left = np.flatnonzero(self._layer[old_numbers] == len(self._layers) - 2)
         if len(left):

@@ -1,7 +1,7 @@
-"""Streams that go on without end, as one piece of state: events wait for the watermark, then run.
+"""A bucket: all streams of some keys in an endless job, and their rows that wait for the watermark.
 
-A bucket has all the streams of some keys. Rows that the watermark has not passed wait in it; when
-it has, they run in order. What it holds travels as bytes between batches.
+Rows wait in the bucket until the watermark has passed them, then they run in order. Between the
+batches of a job a bucket is stored as bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wex.engine.input.schemas import stacked
 from wex.engine.input.sorting import no_null_order
 from wex.engine.processor import Processor, ended
 from wex.engine.state.state import sound_table, to_ipc
-from wex.engine.streaming.expiry import next_outlived, without_outlived
+from wex.engine.streaming.expiry import next_expiry, without_expired
 from wex.errors import DataError, StateError, WexError
 from wex.framing import Frame, require
 from wex.spec.types import INT, TIMESTAMP
@@ -46,7 +46,7 @@ FIRST_VERSION = b"WEXBUCKET1{"  # was written without a frame, and is still read
 
 @dataclass
 class Counts:
-    """What a batch has done to a bucket."""
+    """Numbers about a batch: rows processed, late and waiting, and starts that are open."""
 
     processed: int = 0
     late: int = 0
@@ -56,9 +56,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Rules:
-    """How endless streams are treated: late and bad rows, silent keys, how much may be open.
+    """The rules of an endless job: late and bad rows, silent keys, how many starts may be open.
 
-    `buckets` is how many there are for all keys.
+    `buckets` is the number of buckets for all keys.
     """
 
     late: str = "drop"
@@ -84,7 +84,7 @@ class Bucket:
 
     @classmethod
     def of(cls, engine: Engine, rules: Rules, saved: bytes | None = None) -> Bucket:
-        """Return a new bucket, or one that goes on where it was saved."""
+        """Return a new bucket, or one that goes on from saved bytes."""
         if saved is None:
             return cls(engine, rules, Processor.of(engine))
         head, rest = _parts(saved)
@@ -96,7 +96,7 @@ class Bucket:
         return cls(engine, rules, processor, waiting)
 
     def saved(self) -> bytes:
-        """Return all that is in the bucket, as bytes."""
+        """Return the bucket as bytes."""
         state = self.processor.state()
         rows = b""
         if self.waiting is not None and self.waiting.num_rows:
@@ -113,8 +113,7 @@ class Bucket:
     def arrive(self, rows: pa.Table | None, watermark: int) -> pa.Table:
         """Return the windows of rows that the watermark has passed; the others wait.
 
-        Bad rows are told now: one that waits would be told when neither mending nor removing it
-        where it comes from helps any more.
+        A bad row is an error now, while it can still be mended or removed at its source.
         """
         if rows is None:
             return self.advance(watermark)
@@ -122,46 +121,46 @@ class Bucket:
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
-        parts = [each for each in (self.waiting, rows) if each is not None]
+        parts = [part for part in (self.waiting, rows) if part is not None]
         with arrow_errors():
             self.waiting = pa.concat_tables(parts, promote_options="permissive")
         return self.advance(watermark)
 
     def advance(self, watermark: int) -> pa.Table:
-        """Return the windows that a watermark brings, of rows that have waited and silent keys."""
-        found: list[pa.Table] = []
+        """Return the windows that a watermark reports: of rows that have waited, and of silent keys."""
+        tables: list[pa.Table] = []
         if self.waiting is not None and self.waiting.num_rows:
             passed = _at_or_before(self._times(self.waiting), watermark)
             due = self.waiting.filter(pa.array(passed))
             self.waiting = self.waiting.filter(pa.array(~passed)).combine_chunks()
             if self.rules.bad_rows != "fail":
-                due = self.sieve.alone(due)  # what waits may have come in another way
+                due = self.sieve.alone(due)  # rows may have arrived under another rule
             if due.num_rows:
-                found.extend(self._run_due(due))
+                tables.extend(self._run_due(due))
         if self.rules.expire_after is not None:
-            found.extend(self._expired(watermark - self.rules.expire_after))
+            tables.extend(self._expired(watermark - self.rules.expire_after))
         state = self.processor.everything()
-        left = without_outlived(self.engine, state, watermark)
+        left = without_expired(self.engine, state, watermark)
         if left is not state:
             self._go_on(left)
         self.counts.buffered = 0 if self.waiting is None else self.waiting.num_rows
-        return self._together(found)
+        return self._together(tables)
 
     def next_time(self) -> int | None:
-        """Return when the watermark brings something more, in microseconds."""
+        """Return the next watermark, in microseconds, at which the bucket has something to do."""
         times: list[int] = []
         if self.waiting is not None and self.waiting.num_rows:
             times.append(int(self._times(self.waiting).min()))
         state = self.processor.everything()
         if self.rules.expire_after is not None and state.size:
             times.append(int(self._last_times(state).min()) + self.rules.expire_after + 1)
-        outlived = next_outlived(self.engine, state)
-        return min(times if outlived is None else [*times, outlived], default=None)
+        expiry = next_expiry(self.engine, state)
+        return min(times if expiry is None else [*times, expiry], default=None)
 
-    # --- Without one
+    # --- Without a watermark
 
     def run(self, rows: pa.Table | None) -> pa.Table:
-        """Return the windows of rows, run at once; those that come too late for their key drop."""
+        """Return the windows of rows, which run at once; rows that are late for their key are dropped."""
         if rows is None:
             return self._together([])
         arriving = self.processor.arriving(self.sieve.alone(_in_utc(rows)))
@@ -176,7 +175,7 @@ class Bucket:
     def _run_due(self, rows: pa.Table) -> list[pa.Table]:
         """Return the windows of rows that the watermark has passed.
 
-        A silence that is too long ends a stream, however far the watermark jumps over it.
+        A silence longer than `expire_after` ends a stream, even if the watermark jumps over it.
         """
         silence = self.rules.expire_after
         if silence is None:
@@ -188,30 +187,30 @@ class Bucket:
         before = np.append(times[:1], times[:-1])
         before[starts] = times[starts]
         before[starts[known]] = self._last_times(prior.take(known))
-        # How many silences of its stream a row has before it, in these rows or since the last one.
+        # For each row: the silences of its stream up to it, in these rows or since the last one.
         ends = np.append(starts[1:], len(times))[: len(starts)]
         silences = np.cumsum(times - before > silence)
         parts = silences - np.repeat(np.append(0, silences)[starts], ends - starts)
-        found = []
+        tables = []
         for part in range(int(parts.max(initial=0)) + 1):
             if part:
                 chosen = np.flatnonzero(parts[ends - 1] >= part)
-                found.append(self._ended(arriving, arriving.keys.take(pa.array(chosen))))
+                tables.append(self._ended(arriving, arriving.keys.take(pa.array(chosen))))
             due = arriving.table.filter(pa.array(parts == part))
             if not due.num_rows:
                 continue
             try:
-                found.append(self._fed(due))
+                tables.append(self._fed(due))
             except DataError as error:
-                # Without an event that is at fault a silence may be longer, from here on.
+                # Without the bad rows silences may be longer, so that the rest is cut anew.
                 rest = self.processor.arriving(arriving.table.filter(pa.array(parts >= part)))
-                found += self._run_due(self._sifted(rest, silence, error))
+                tables += self._run_due(self._sifted(rest, silence, error))
                 self._forget_empty()
-                return found
-        return found
+                return tables
+        return tables
 
     def _forget_empty(self) -> None:
-        """Forget streams that have ended, and of whose new events none remained."""
+        """Forget streams that have ended and have no good event since."""
         state = self.processor.everything()
         empty = state.tail_counts == 0
         if empty.any():
@@ -226,28 +225,28 @@ class Bucket:
         return self.sieve.sifted(arriving, prior, error, silences)
 
     def _ended(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
-        """Return the windows of streams that end here; what comes next for them is a new stream."""
+        """Return the windows that the end of some streams reports, and start these streams anew."""
         state = self.processor.recall(arriving, keys)
         table, _ = self.engine.run(*ended(self.engine, state), last=True)
         self.processor.restart(keys)
         return table
 
     def _feed(self, rows: pa.Table) -> pa.Table:
-        """Return the windows of rows, without those that fail in their stream."""
-        found, count = self.sieve.through(self.processor.feed, self.processor.recall, rows)
-        return self._counted(found, count)
+        """Return the windows of rows, without the rows that are bad in their stream."""
+        windows, count = self.sieve.through(self.processor.feed, self.processor.recall, rows)
+        return self._counted(windows, count)
 
     def _fed(self, rows: pa.Table) -> pa.Table:
         return self._counted(self.processor.feed(rows), rows.num_rows)
 
-    def _counted(self, found: pa.Table, rows: int) -> pa.Table:
+    def _counted(self, windows: pa.Table, rows: int) -> pa.Table:
         self.counts.processed += rows
         self._check_open()
-        return found
+        return windows
 
-    def _together(self, found: Sequence[pa.Table]) -> pa.Table:
+    def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
         self.counts.open = self.processor.held()
-        return stacked(found) if found else pa.table({})
+        return stacked(tables) if tables else pa.table({})
 
     def _count_late(self, rows: pa.Table, late: np.ndarray) -> None:
         count = int(late.sum())
@@ -275,8 +274,8 @@ class Bucket:
 
     def _check_open(self) -> None:
         most = self.rules.max_open
-        if most is not None and (found := self.processor.most_held()) > most:
-            message = f"a stream has {found:,} open starts, and max_open is {most:,}"
+        if most is not None and (count := self.processor.most_held()) > most:
+            message = f"a stream has {count:,} open starts, and max_open is {most:,}"
             raise WexError(
                 "max-open", message, "raise max_open, or bound the window: see wex check"
             )
@@ -285,20 +284,21 @@ class Bucket:
         return _microseconds(rows.column(self.engine.stream.order_by[0]))
 
     def _last_times(self, state: State) -> np.ndarray:
-        """Return when each stream had its last event."""
+        """Return the time of the last event of each stream."""
         if not state.size:
             return np.empty(0, dtype=np.int64)
         last = np.cumsum(state.tail_counts) - 1
         return self._times(state.tails.take(pa.array(last)))
 
     def _expired(self, before: int) -> list[pa.Table]:
-        """Return the windows that end because their streams have been silent since a time."""
+        """Return the windows of streams that have been silent since a time, and end them."""
         state = self.processor.everything()
-        gone = self._last_times(state) < before
-        if not gone.any():
+        silent = self._last_times(state) < before
+        if not silent.any():
             return []
-        table, _ = self.engine.run(*ended(self.engine, state.take(np.flatnonzero(gone))), last=True)
-        self._go_on(state.take(np.flatnonzero(~gone)))
+        ending = ended(self.engine, state.take(np.flatnonzero(silent)))
+        table, _ = self.engine.run(*ending, last=True)
+        self._go_on(state.take(np.flatnonzero(~silent)))
         return [table]
 
     def _go_on(self, state: State) -> None:
@@ -314,7 +314,7 @@ def made_by(saved: bytes) -> str:
 
 @dataclass(frozen=True)
 class Head:
-    """What the first line of a bucket says: whose it is, and how many bytes its state has."""
+    """The first line of a bucket: its plan, the number of buckets, the size of its state in bytes."""
 
     plan: str
     buckets: int
@@ -322,7 +322,7 @@ class Head:
 
 
 def _parts(saved: bytes) -> tuple[Head, bytes]:
-    """Return what the first line of a bucket says, and the rest."""
+    """Return the first line of a bucket, and the bytes behind it."""
     content = _without_frame(saved)
     if content is None:
         content = FRAME.opened(saved)
@@ -337,13 +337,13 @@ def _parts(saved: bytes) -> tuple[Head, bytes]:
 
 
 def _without_frame(saved: object) -> bytes | None:
-    """Return the content of a bucket of the first version; None: it is none."""
+    """Return the content of a bucket of the first version; None: it is of another version."""
     first = isinstance(saved, bytes) and saved.startswith(FIRST_VERSION)
     return saved[len(FIRST_VERSION) - 1 :] if first else None  # type: ignore[index]
 
 
 def _waiting(engine: Engine, rows: bytes) -> pa.Table:
-    """Return the rows that wait in a bucket: as they arrived, with a place in their streams."""
+    """Return the rows that wait in a bucket, checked as those that arrive are."""
     with FRAME.reading():
         table = declared(engine, sound_table(rows))
         order = engine.stream.order_by
@@ -361,21 +361,20 @@ def declared(engine: Engine, rows: pa.Table) -> pa.Table:
 def _microseconds(column: pa.ChunkedArray) -> np.ndarray:
     if pa.types.is_timestamp(column.type):
         column = pc.cast(column, pa.timestamp("us", column.type.tz)).cast(pa.int64())
-    found: np.ndarray = column.to_numpy()
-    return found
+    times: np.ndarray = column.to_numpy()
+    return times
 
 
 def _at_or_before(times: np.ndarray, watermark: int) -> np.ndarray:
-    """Tell which times a watermark has passed; 0 is one that nobody has set yet."""
-    found: np.ndarray = (times <= watermark) & (watermark > 0)
-    return found
+    """Tell which times a watermark has passed; 0 is a watermark that is not set yet."""
+    passed: np.ndarray = (times <= watermark) & (watermark > 0)
+    return passed
 
 
 def _in_utc(rows: pa.Table) -> pa.Table:
-    """Return rows with their moments in one zone: state outlives the session and its zone."""
-    for at, each in enumerate(rows.schema):
-        if pa.types.is_timestamp(each.type) and each.type.tz not in (None, "UTC"):
-            rows = rows.set_column(
-                at, each.name, rows.column(at).cast(pa.timestamp(each.type.unit, "UTC"))
-            )
+    """Return rows with their timestamps in UTC: a state outlives the session and its zone."""
+    for number, column in enumerate(rows.schema):
+        if pa.types.is_timestamp(column.type) and column.type.tz not in (None, "UTC"):
+            in_utc = rows.column(number).cast(pa.timestamp(column.type.unit, "UTC"))
+            rows = rows.set_column(number, column.name, in_utc)
     return rows

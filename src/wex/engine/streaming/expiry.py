@@ -1,7 +1,7 @@
-"""Starts that have outlived `within DURATION`, by the clock of the stream and not by its events.
+"""Expiry of open starts under `within DURATION`, by the watermark.
 
-An event shows that a start is too old. Where a stream falls silent no event comes, but a watermark
-says as much: every event to come is later than it.
+An event drops the starts that are too old for it. A silent stream has no events, but every event
+to come is later than the watermark, so that the watermark can drop starts as well.
 """
 
 from __future__ import annotations
@@ -17,23 +17,19 @@ from wex.engine.state.state import State
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.engine import Engine
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
-
-def without_outlived(engine: Engine, state: State, watermark: int) -> State:
-    """Return a state without the starts that no event after a time, in microseconds, can end."""
+def without_expired(engine: Engine, state: State, watermark: int) -> State:
+    """Return a state without the starts that no event after a watermark, in microseconds, can end."""
     streams, lists = state.streams, dict(state.lists)
-    for name, streams_of, ends, drops in _timed(engine, state):
-        left = ~(drops & (ends <= watermark))
+    for name, owners, ends, droppable in _timed(engine, state):
+        left = ~(droppable & (ends <= watermark))
         if left.all():
             continue
         lists[name] = state.lists[name].filter(pa.array(left))
-        counts = np.bincount(streams_of[left], minlength=state.size)
+        counts = np.bincount(owners[left], minlength=state.size)
         column = schema.count(name)
         streams = streams.set_column(
             streams.column_names.index(column), column, pa.array(counts.astype(np.int64))
@@ -41,16 +37,20 @@ def without_outlived(engine: Engine, state: State, watermark: int) -> State:
     return State(streams, lists) if streams is not state.streams else state
 
 
-def next_outlived(engine: Engine, state: State) -> int | None:
-    """Return the first time at which a start is too old for all that may come after it."""
-    times = [int(ends[drops].min()) for _, _, ends, drops in _timed(engine, state) if drops.any()]
+def next_expiry(engine: Engine, state: State) -> int | None:
+    """Return the first watermark at which a start expires; None: none does."""
+    times = [
+        int(ends[droppable].min())
+        for _, _, ends, droppable in _timed(engine, state)
+        if droppable.any()
+    ]
     return min(times, default=None)
 
 
 def _timed(engine: Engine, state: State) -> Iterator[tuple[str, Ints, Ints, Bools]]:
-    """Yield lists of starts: their streams, how long they last, and which of them may be dropped."""
-    for at, window in enumerate(engine.windows):
-        name = schema.held(at)
+    """Yield for each list of starts its name, their streams, last times, and which may be dropped."""
+    for number, window in enumerate(engine.windows):
+        name = schema.held(number)
         limit, held = window.planned.clauses.within_time, state.lists[name]
         if limit is None or not held.num_rows:
             continue
@@ -60,14 +60,14 @@ def _timed(engine: Engine, state: State) -> Iterator[tuple[str, Ints, Ints, Bool
         ends = np.where(clock > _LATEST - limit, _LATEST, clock + min(limit, _LATEST))
         waits = np.zeros(len(clock), dtype=np.bool_)
         if window.planned.until is not None:
-            # The next event, whenever it comes, may say that a window has ended with the last one.
-            states = state.numbers(schema.machine_state(at))[streams]
+            # The next event, whenever it comes, may be the `until` of a window that ended before it.
+            states = state.numbers(schema.machine_state(number))[streams]
             waits = window.machine.is_final(states, held.column(schema.SLOT).to_numpy())
         # A pane reaches to the next start, so that only the first starts of a stream can go.
         before = np.cumsum(waits)
         first = (np.cumsum(counts) - counts)[streams]
-        drops = before == np.where(first > 0, before[first - 1], 0)
-        yield name, streams, ends, drops
+        droppable = before == np.where(first > 0, before[first - 1], 0)
+        yield name, streams, ends, droppable
 
 
 _LATEST = 2**63 - 1

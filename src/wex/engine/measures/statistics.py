@@ -1,4 +1,4 @@
-"""Folding floats, and choosing by a key: along ranges, whatever their length and overlap."""
+"""Folds without an inverse: sums of reals, least and greatest values, variances."""
 
 from __future__ import annotations
 
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.measures import Aggregate
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
 
 
 class FloatStats(Fold):
@@ -63,13 +61,13 @@ class FloatStats(Fold):
         columns = [dense_items(panes, values, as_numpy(carried["total"]), sizes)]
         if len(n):
             columns += [
-                dense_items(panes, values, as_numpy(carried[each]), sizes)
-                for each in ("least", "most")
+                dense_items(panes, values, as_numpy(carried[name]), sizes)
+                for name in ("least", "most")
             ]
         return _FloatFolded(items, counts, columns)
 
     def clean(self, rows: BatchView) -> bool:
-        """Tell whether a NaN is out of the question: NULL and NaN decide about no window."""
+        """Tell whether the engine has already rejected NULL and NaN in this field."""
         argument = self.arguments[0]
         return isinstance(argument, Field) and not argument.offset and argument.name in rows.guarded
 
@@ -95,20 +93,22 @@ class _FloatFolded(Lifted):
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
         if len(self._columns) == 1 and ranges.slides:
-            found = folds.slide_floats(ranges.low, ranges.high, *self._columns)
+            folded = folds.slide_floats(ranges.low, ranges.high, *self._columns)
         elif len(self._columns) == 1 and ranges.scans:
-            found = folds.scan_floats(ranges.low, ranges.high, *self._columns)
+            folded = folds.scan_floats(ranges.low, ranges.high, *self._columns)
         else:
             columns = self._columns if len(self._columns) == 3 else self._columns * 3
-            found = folds.fold_floats(*ranges.work, *columns)
+            folded = folds.fold_floats(*ranges.work, *columns)
         counted = self._counts.ranges(windows)
         names = ("total", "least", "most")
-        parts = {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
+        parts = {
+            name: pa.array(ranges.put(column)) for name, column in zip(names, folded, strict=True)
+        }
         return {**parts, "n": pa.array(counted.high - counted.low)}
 
 
 class Spread(Fold):
-    """Count, mean and squared distances from the mean; infinite values are counted apart."""
+    """Count, mean and squared distances from the mean; infinite values are counted separately."""
 
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         floats = dict.fromkeys(("n", "mean", "square"), pa.float64())
@@ -130,7 +130,8 @@ class Spread(Fold):
         ones, zeros = np.ones(rows.size), np.zeros(rows.size)
         own = {"n": ones, "base": bases, "mean": floats, "square": zeros}
         columns = [
-            dense_items(panes, each, as_numpy(carried[name]), sizes) for name, each in own.items()
+            dense_items(panes, column, as_numpy(carried[name]), sizes)
+            for name, column in own.items()
         ]
         sums = running_sums(panes, infinite, carried["infinite"])
         return _SpreadFolded(items_of(panes, sizes), columns, sums)
@@ -138,10 +139,11 @@ class Spread(Fold):
     def result(self, name: str, parts: Parts) -> Result:
         n, square = as_numpy(parts["n"]), as_numpy(parts["square"])
         with np.errstate(all="ignore"):
-            found = square / (n - 1)
-        found = np.where(np.isnan(found), np.inf, found)  # distances beyond the largest float
+            variance = square / (n - 1)
+        # Distances beyond the largest float.
+        variance = np.where(np.isnan(variance), np.inf, variance)
         bad = (as_numpy(parts["infinite"]) > 0) & (n > 1)
-        return Result(np.sqrt(found) if name == "stddev" else found, n > 1, bad, INFINITE)
+        return Result(np.sqrt(variance) if name == "stddev" else variance, n > 1, bad, INFINITE)
 
     def check(self, parts: Parts, sizes: Ints) -> None:
         check_counts(parts, sizes, "n", "infinite")
@@ -156,9 +158,11 @@ class _SpreadFolded(Lifted):
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
-        found = folds.fold_spread(*ranges.work, *self._columns)
+        folded = folds.fold_spread(*ranges.work, *self._columns)
         names = ("n", "base", "mean", "square")
-        parts = {name: pa.array(ranges.put(each)) for name, each in zip(names, found, strict=True)}
+        parts = {
+            name: pa.array(ranges.put(column)) for name, column in zip(names, folded, strict=True)
+        }
         infinite = self._infinite[windows.high] - self._infinite[windows.low]
         return {**parts, "infinite": pa.array(infinite)}
 
@@ -177,8 +181,8 @@ class Best(Fold):
         return term_known(key, rows)
 
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
-        found = {name: self.stored(rows, at).type for name, at in (("value", 0), ("key", self.key))}
-        return {**found, "there": pa.bool_()}
+        value, key = self.stored(rows, 0).type, self.stored(rows, self.key).type
+        return {"value": value, "key": key, "there": pa.bool_()}
 
     def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
         key = self.stored(rows, self.key)
