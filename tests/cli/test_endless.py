@@ -162,7 +162,7 @@ def test_mistakes(tmp_path: Path) -> None:
     for more, expected in {
         (): b"--checkpoint",
         ("--checkpoint", checkpoint, "--mode", "overwrite"): b"appends",
-        ("--checkpoint", checkpoint, "--expire-after", "soon"): b"'1 hour'",
+        ("--checkpoint", checkpoint, "--expire-after", "soon"): b"'20 seconds'",
     }.items():
         done = run(*args, *more)
         assert done.returncode == 2

@@ -486,7 +486,7 @@ def test_having_without_a_result() -> None:
 def test_constants_beyond_the_largest_float_are_infinite() -> None:
     assert wex.find(one("x real", "[x > 1e308 * 1e308]"), {"x": [1e308]}).num_rows == 0
     assert wex.find(one("x real", "[x > -1e308 * 1e308]"), {"x": [-1e308]}).num_rows == 1
-    with pytest.raises(wex.SpecError, match="64 bits"):
+    with pytest.raises(wex.SpecError, match="number-out-of-range"):
         one("x real", "[x > 2e308]")
 
 

@@ -391,13 +391,14 @@ def readable_errors(spark: SparkSession) -> None:
     assert shown[3].startswith("[wex:")
 
 
-def killed_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    os.kill(os.getpid(), signal.SIGKILL)
-    yield from batches
-
-
 def errors_by_condition(spark: SparkSession) -> None:
     """Recognise the errors of Spark, whichever way an interface reports them."""
+
+    # Inside, so that it is sent to the workers by value: they cannot import tests.
+    def killed_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from batches
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job = Job(str(folder / "in"), str(folder / "out"))
