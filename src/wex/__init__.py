@@ -16,58 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import wex.threads  # noqa: F401  (forks wait for the imports below)
+from wex.api import __all__ as __all__
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DataError",
-    "LimitError",
-    "Processor",
-    "Spec",
-    "SpecError",
-    "StateError",
-    "UnboundedError",
-    "WexError",
-    "aggregate",
-    "build",
-    "check",
-    "equivalent",
-    "explain",
-    "find",
-    "find_in_file",
-    "includes",
-    "is_empty",
-    "limits",
-    "load",
-    "parse",
-    "to_formula",
-    "to_regex",
-]
-
 if TYPE_CHECKING:
-    from wex import build, limits
-    from wex.api import (
-        DataError,
-        LimitError,
-        Processor,
-        Spec,
-        SpecError,
-        StateError,
-        UnboundedError,
-        WexError,
-        aggregate,
-        check,
-        equivalent,
-        explain,
-        find,
-        find_in_file,
-        includes,
-        is_empty,
-        load,
-        parse,
-        to_formula,
-        to_regex,
-    )
+    from wex.api import *  # noqa: F403
 
 
 def __getattr__(name: str) -> object:

@@ -59,7 +59,7 @@ def test_json_for_machines() -> None:
         (["check", "nowhere.wex"], b"", "nowhere.wex: No such file or directory"),
         (["check", "."], b"", ".: Is a directory"),
         (["check"], b"", "Missing argument 'SPEC'"),
-        (["chekc"], b"", "No such command 'chekc'"),
+        (["chekc"], b"", "No such command 'chekc'. Help: did you mean `check`?"),
         (["check", "-", "--jason"], b"", "No such option"),
         (["check", "-"], b"\xff\xfe", "expected UTF-8, found byte 0xff"),
         (["run", "-", "--output", "o", "--conf", "a"], b"", "expected name=value, got 'a'"),

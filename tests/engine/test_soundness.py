@@ -385,8 +385,10 @@ def test_a_plan_that_cannot_be(path: str, value: object) -> None:
 
 def test_a_plan_that_could_be() -> None:
     """Fewer clauses are a plan, too; an aggregate may be one that is registered elsewhere."""
-    Plan.from_bytes(changed("windows.0.having", None))
-    Plan.from_bytes(changed("windows.0.measures.0.aggregates.0.name", "registered_elsewhere"))
+    assert Plan.from_bytes(changed("windows.0.having", None)).windows[0].having is None
+    name = "registered_elsewhere"
+    plan = Plan.from_bytes(changed("windows.0.measures.0.aggregates.0.name", name))
+    assert plan.windows[0].measures[0].aggregates[0].name == name
 
 
 def test_a_plan_that_is_nested_without_end() -> None:

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wex.analysis.compare import Side, equivalent
 from wex.analysis.describe import stream_in_words
 from wex.compile.guards import deciding_parts, guarded_fields, predicates
+from wex.errors import StateError
 from wex.spec import meaning as meaning_of
-from wex.spec import tree
+from wex.spec import parse, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from wex.spec import Meaning
+
+
+@lru_cache(maxsize=8)
+def check_same_windows(old: str, new: str) -> None:
+    """Raise a StateError unless two specs, given as texts, find and measure the same everywhere.
+
+    >>> head = "stream s (x real) window w match "
+    >>> check_same_windows(head + "[x > 0] [x > 0]*", head + "[x > 0]+")
+    """
+    change = changed(parse(old), parse(new))
+    if change is not None:
+        message = f"the checkpoint was made by another spec: {change}"
+        hint = "go on with a spec that finds the same windows, or give a new checkpoint"
+        raise StateError("state-spec", message, hint)
 
 
 def changed(old: tree.Spec, new: tree.Spec) -> str | None:

@@ -83,15 +83,7 @@ class Report:
 
 
 def check(spec: SpecLike) -> Report:
-    """Return how many starts can be open and held, and how many windows overlap, on any stream.
-
-    >>> import wex
-    >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
-    >>> report["w"].open.bound, report["w"].open.exact
-    (3, True)
-    >>> report["w"].open.witness(3).num_rows
-    5
-    """
+    """Return how many starts can be open and held, and how many windows overlap, on any stream."""
     began = time.monotonic()
     spec = as_spec(spec)
     meaning = meaning_of(spec)

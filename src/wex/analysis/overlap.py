@@ -48,10 +48,10 @@ class Overlap:
             return by_life
         if not self.starts.alive:
             return self._bounded(0, "no stream has such a window", exact=True)
-        if clauses.keep == "disjoint" and not clauses.having:
+        if clauses.cuts:
             reason = "`keep disjoint` reports windows that do not overlap"
             return self._bounded(1, reason, exact=self.analysis.exact, builder=self._one_window)
-        longest = clauses.keep == "longest" and not clauses.having
+        longest = clauses.oldest_wins and not clauses.cuts
         endless = self.starts.endless() & self.starts.alive
         if endless or (not longest and self.analysis.open.verdict is not Verdict.BOUNDED):
             return self._unlimited(endless, longest=longest)
@@ -138,7 +138,7 @@ class Overlap:
         if growing is not None:
             return growing
         most_open = self.analysis.open.bound
-        if timed and clauses.keep == "shortest" and most_open is not None:
+        if timed and clauses.ends_after_first and most_open is not None:
             return self._from_open_starts()
         if timed and (most := self.analysis.most_in_time()) is not None and most_open is not None:
             reason = "the least gap between events bounds the starts and ends that `within` allows"
@@ -175,7 +175,7 @@ class Overlap:
     def _from_open_starts(self, why: str | None = None) -> Answer:
         """Return the answer if only the number of open starts is known."""
         clauses, bound = self.window.clauses, self.analysis.open.bound
-        if clauses.keep == "shortest" and not clauses.having and bound is not None:
+        if clauses.ends_after_first and bound is not None:
             return self._bounded(bound, "with `keep shortest` each open start has one window")
         if clauses.within_events is not None and bound is not None:
             reason = "`within` bounds the open starts and the ends of each"

@@ -294,11 +294,9 @@ class Analysis:
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
-        late = clauses.having and clauses.keep in ("shortest", "disjoint")
         counted = clauses.within_events is None or window.counted
-        faithful = counted and clauses.within_time is None and not late
-        clears = clauses.keep == "disjoint" and not clauses.having
-        if not (clauses.single or clears) and faithful and self.contexts.regions.exact:
+        faithful = counted and clauses.within_time is None and not clauses.drops_starts_late
+        if not (clauses.single or clauses.cuts) and faithful and self.contexts.regions.exact:
             by_life = self._by_long_life(
                 what, starts, lambda run: len(run.states), self._replay_held
             )
@@ -313,7 +311,7 @@ class Analysis:
             starts,
             lambda starts: starts.held,
             faithful=faithful,
-            clears=clears,
+            clears=clauses.cuts,
             replay=self._replay_held,
         )
         return self._counted(counting)

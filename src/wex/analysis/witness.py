@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from wex import limits
 from wex.analysis.regions.query import assumptions_of
-from wex.compile.clauses import clauses_of
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
 from wex.compile.stream_order import unranked
@@ -221,9 +220,9 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     A start is held while its automaton can still accept, including the event at which it ends.
     """
     compiled = compile_window(meaning, index)
-    clauses = clauses_of(compiled.window)
+    clauses = compiled.clauses
     form, letters = compiled.form, compiled.letters
-    keep = "all" if clauses.having else clauses.keep
+    keep = clauses.early_keep
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=compiled.window.pad)
     clock = [0] * len(events)
     if clauses.within_time is not None:

@@ -12,6 +12,7 @@ import click
 import wex
 from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
 from wex.cli.terminal import announce_compiling, fail, guarded, hide_pandas
+from wex.errors import did_you_mean
 
 COMMANDS = ("check", "demo", "equiv", "explain", "find", "run", "translate")
 SPARK_COMMANDS = ("demo", "run")
@@ -30,6 +31,18 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = getattr(import_module(f"wex.cli.{cmd_name}"), cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the subcommand to run; if there is none of this name, suggest the most similar."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchOption:
+            raise
+        except click.UsageError as error:
+            help_text = did_you_mean(args[0], COMMANDS, "the commands are")
+            raise click.UsageError(f"{error.message} Help: {help_text}", ctx) from None
 
 
 @click.group(

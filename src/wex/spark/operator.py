@@ -109,7 +109,7 @@ class Operator(StatefulProcessor):
         plan, spec, proved = origin
         if proved != engine.fingerprint:
             # Loads grammar and solver, so only here.
-            from wex.analysis.checkpoints import check_same_windows  # noqa: PLC0415
+            from wex.analysis.changes import check_same_windows  # noqa: PLC0415
 
             check_same_windows(spec, self._spec)
             self._origin.update((plan, spec, engine.fingerprint))

@@ -62,18 +62,7 @@ def _parsed(text: str, _: Limits) -> Spec:
 
 
 def parse(text: str, name: str = "<spec>") -> Spec:
-    """Return the spec written in a text, or raise a SpecError that lists all its mistakes.
-
-    >>> spec = parse("stream s (x real) window rise match [x > x[-1]]+")
-    >>> spec
-    <Spec of stream s; windows: rise>
-    >>> print(spec)
-    stream s (x real)
-    <BLANKLINE>
-    window rise
-      match [x > x[-1]]+
-    <BLANKLINE>
-    """
+    """Return the spec written in a text, or raise a SpecError that lists all its mistakes."""
     if not isinstance(text, str):
         kind = type(text).__name__
         hint = "read a file with wex.load(path)"

@@ -35,7 +35,7 @@ class StartLists:
     _open: dict[Member, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.clears = self.starts.window.clauses.keep == "disjoint"
+        self.clears = self.starts.window.clauses.cuts
         self._numbers: Exploration[ListNode, Edge] = Exploration(
             [(0, ())], self.budget.check_vectors
         )

@@ -107,7 +107,7 @@ class TextColumns:
         else:
             message = f"{shown} is not {_A[self.fields[name].name]}"
             if self.fields[name] in (TIMESTAMP, DATE):
-                message += f", read as {' or '.join(self.options.formats)}"
+                message += f" in the format {' or '.join(self.options.formats)}"
         return BadTextError(read.code, message, name, read.bad)
 
     def _timestamp_type(self, name: str) -> pa.DataType:
