@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wex
 from tests.engine.compare import assert_same
-from tests.strategies.long_streams import Recipe, recipes, window_specs
+from tests.strategies.long_streams import COUNTED, STREAM, Recipe, few_starts, recipes, window_specs
 from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine
 from wex.engine.input import batch
@@ -54,14 +54,33 @@ def test_every_cut_of_a_long_stream_gives_the_same(
     text: str, recipe: Recipe, cuts: list[int]
 ) -> None:
     spec, table = with_scales(wex.parse(text)), recipe.table()
+    assert_same(by_stream(in_pieces(spec, table, cuts)), by_stream(wex.find(spec, table)))
+
+
+@pytest.mark.parametrize("keep", ["all", "shortest", "longest", "disjoint"])
+@pytest.mark.parametrize("limit", ["", "within 3 events", "within 6 seconds"])
+@pytest.mark.parametrize("until", ["", "until [x = 0]", "until [ok] or end"])
+@settings(max_examples=30)
+@given(match=few_starts, recipe=recipes, cuts=st.lists(st.integers(0, 160), max_size=4))
+def test_clauses_together(
+    until: str, limit: str, keep: str, match: str, recipe: Recipe, cuts: list[int]
+) -> None:
+    text = f"{STREAM}window w match {match} {until} {limit} measure {COUNTED} keep {keep}"
+    spec, table = with_scales(wex.parse(text)), recipe.table()
+    expected = find_by_definition(spec, table)
+    assert_same(wex.find(spec, table), expected)
+    assert_same(by_stream(in_pieces(spec, table, cuts)), by_stream(expected))
+
+
+def in_pieces(spec: tree.Spec, table: pa.Table, cuts: list[int]) -> pa.Table:
+    """Return the windows of a table that a Processor reads in pieces, restored after each of them."""
     processor, parts = wex.Processor(spec), []
-    for begin, end in pairwise([0, *sorted(cuts), recipe.rows]):
+    for begin, end in pairwise([0, *sorted(cuts), table.num_rows]):
         parts.append(processor.feed(table.slice(begin, max(0, end - begin))))
         restored = wex.Processor.restore(spec, processor.state())
         assert restored.state() == processor.state()
         processor = restored
-    windows = pa.concat_tables([*parts, processor.close()])
-    assert_same(by_stream(windows), by_stream(wex.find(spec, table)))
+    return pa.concat_tables([*parts, processor.close()])
 
 
 def by_stream(windows: pa.Table) -> pa.Table:

@@ -33,6 +33,14 @@ singles = st.builds(
     st.sampled_from(["]*", "]+", "]?", "]{1,4}", " and ok]*"]),
     st.sampled_from([" [x = 0]", " [x = 1]", " [ok]", " any", ""]),
 )
+# Windows of a few events: starts follow one another through the states, and several end together.
+likely = st.sampled_from(["any", "any", "[x != 0]", "[x != 2]", "[ok]", "[x > x[-1]]"])
+bounded = st.builds(
+    lambda parts, last, count: " ".join([*parts, last + count]),
+    st.lists(st.builds(str.__add__, likely, st.sampled_from(["", "", "?"])), max_size=3),
+    likely,
+    st.sampled_from(["", "?", "{1,2}", "{1,3}"]),
+)
 chains = st.builds(
     lambda first, middle, count, last: f"{first} {middle}{{{count}}} {last}",
     st.sampled_from(["", "[ok]", "[x = 0]"]),
@@ -50,6 +58,9 @@ limits = st.sampled_from(
 )
 keeps = st.sampled_from(["", "keep shortest", "keep longest", "keep disjoint"])
 havings = st.sampled_from(["", "", "", "having n > 2", "having total < 9"])
+
+
+few_starts = bounded | singles  # mostly one start in a state
 
 
 @st.composite
