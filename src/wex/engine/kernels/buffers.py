@@ -29,14 +29,14 @@ class Buffers(NamedTuple):
     doing: NDArray[np.uint16]
     starts: Ints
     ends: Ints
-    found: Ints
+    written: Ints
     panes: Ints
     slots: Ints
     kept: Ints
     state: Ints
 
 
-def lend(
+def allocate(
     streams: Segments, room: int, *, last: bool, lists: int = 0, states: int = 0, block: int = 0
 ) -> Buffers:
     """Return buffers with room for so many windows, lists and states."""
@@ -65,26 +65,32 @@ def lend(
 
 
 def result(
-    lent: Buffers, *, last: bool, mixed: bool = False, begin: Ints | None = None
+    buffers: Buffers, *, last: bool, mixed: bool = False, begin: Ints | None = None
 ) -> KernelResult:
     """Return the results in the buffers, with windows of the same end in the order of their starts.
 
     `mixed` tells that a kernel wrote windows of the same end in any order. If it did not count
     windows stream by stream, `begin` has the first rows of the streams.
     """
-    count = len(lent.found)
-    found = int(lent.found[-1]) if count else 0
-    kept = int(lent.kept[-1]) if count and not last else 0
-    starts, ends = lent.starts[:found], lent.ends[:found]
+    count = len(buffers.written)
+    written = int(buffers.written[-1]) if count else 0
+    kept = int(buffers.kept[-1]) if count and not last else 0
+    starts, ends = buffers.starts[:written], buffers.ends[:written]
     if mixed and ((ends[1:] == ends[:-1]) & (starts[1:] < starts[:-1])).any():
         order = np.lexsort((starts, ends))
         starts, ends = starts[order], ends[order]
     if begin is None:
-        owners = owners_of(lent.found, found)
+        owners = owners_of(buffers.written, written)
     else:
         owners = np.searchsorted(begin, ends, side="right") - 1
     return KernelResult(
-        starts, ends, owners, lent.panes[:kept], lent.slots[:kept], lent.kept, lent.state
+        starts,
+        ends,
+        owners,
+        buffers.panes[:kept],
+        buffers.slots[:kept],
+        buffers.kept,
+        buffers.state,
     )
 
 

@@ -45,7 +45,7 @@ def run_configs(
     machine: Configs,
     clauses: Clauses,
     streams: Segments,
-    lent: Buffers,
+    buffers: Buffers,
     last: bool,
 ) -> bool:
     """Write the windows of a batch and the starts open after it; False: there was not enough room.
@@ -55,11 +55,11 @@ def run_configs(
     classes, step, act = machine.classes, machine.step, machine.act
     ops_at, ops, finals = machine.ops_at, machine.ops, machine.final
     until, limit, single = clauses.until, clauses.limit, clauses.single
-    lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
-    acting, doing, starts, ends = lent.acting, lent.doing, lent.starts, lent.ends
+    lists, runs, births, slot_of = buffers.lists, buffers.runs, buffers.births, buffers.slot_of
+    acting, doing, starts, ends = buffers.acting, buffers.doing, buffers.starts, buffers.ends
     width = finals.shape[1]
     block = len(acting)
-    found = 0
+    written = 0
     kept = 0
     for g in range(len(streams.begin)):
         end, shift = streams.end[g], streams.shift[g]
@@ -86,7 +86,7 @@ def run_configs(
             for at in range(noted):
                 x = acting[at]
                 action = np.int64(doing[at])
-                before = found
+                before = written
                 oldest = FAR
                 for o in range(ops_at[action], ops_at[action + 1]):
                     op, slot = ops[o, 0], ops[o, 1]
@@ -98,13 +98,13 @@ def run_configs(
                         append(lists, runs, slot, born, born)
                         born += 1
                     elif op == EMIT:
-                        found, oldest = gather(
+                        written, oldest = gather(
                             lists, runs, births, slot,
-                            clock, x - until, limit, clauses.oldest, starts, found, oldest,
+                            clock, x - until, limit, clauses.oldest, starts, written, oldest,
                         )  # fmt: skip
                     elif op == EMITTED:
-                        found = finish(starts, ends, before, found, oldest, x - until)
-                        if found < 0:
+                        written = finish(starts, ends, before, written, oldest, x - until)
+                        if written < 0:
                             return False
                     elif op == DROP:
                         drop(lists, runs, slot)
@@ -114,25 +114,25 @@ def run_configs(
                             only_oldest(lists, runs, ops[o, 2])
                         if limit >= 0:
                             expire(lists, runs, births, ops[o, 2], clock[x], limit)
-        lent.state[g] = np.int64(config)
+        buffers.state[g] = np.int64(config)
         if last and clauses.or_end:
-            before = found
+            before = written
             oldest = FAR
             for slot in range(width):
                 if finals[config, slot]:
-                    found, oldest = gather(
+                    written, oldest = gather(
                         lists, runs, births, slot,
-                        clock, end - 1, limit, clauses.oldest, starts, found, oldest,
+                        clock, end - 1, limit, clauses.oldest, starts, written, oldest,
                     )  # fmt: skip
-            found = finish(starts, ends, before, found, oldest, end - 1)
-            if found < 0:
+            written = finish(starts, ends, before, written, oldest, end - 1)
+            if written < 0:
                 return False
         if not last:
             for start in range(born):
                 slot_of[start] = NIL
             for slot in range(width):
                 hold(lists, runs, slot, slot, slot_of)
-            kept = write_held(births, born, slot_of, lent.panes, lent.slots, kept)
-            lent.kept[g] = kept
-        lent.found[g] = found
+            kept = write_held(births, born, slot_of, buffers.panes, buffers.slots, kept)
+            buffers.kept[g] = kept
+        buffers.written[g] = written
     return True

@@ -294,23 +294,23 @@ def expire(lists: Ints, runs: Ints, births: Ints, at: int, now: int, limit: int)
 
 
 @inlined
-def emit(lists: Ints, runs: Ints, births: Ints, at: int, starts: Ints, found: int) -> int:
-    """Write the panes of all starts of a list behind the windows found so far; -1: no room."""
+def emit(lists: Ints, runs: Ints, births: Ints, at: int, starts: Ints, written: int) -> int:
+    """Write the panes of all starts of a list behind the windows written so far; -1: no room."""
     run = lists[at, HEAD]
     more = not is_empty(lists, at)
-    while more and found >= 0:
+    while more and written >= 0:
         more = run != NIL  # the chain first, then the youngest run
         first = runs[run, LO] if more else lists[at, LO]
         final = runs[run, HI] if more else lists[at, HI]
-        if found + final - first + 1 > len(starts):
-            found = -1
+        if written + final - first + 1 > len(starts):
+            written = -1
         else:
             for start in range(first, final + 1):
-                starts[found] = births[start, PANE]
-                found += 1
+                starts[written] = births[start, PANE]
+                written += 1
         if more:
             run = runs[run, AFTER]
-    return found
+    return written
 
 
 @inlined
@@ -324,7 +324,7 @@ def gather(
     limit: int,
     only_oldest: bool,
     starts: Ints,
-    found: int,
+    written: int,
     oldest: int,
 ) -> tuple[int, int]:
     """Write the starts of a list that ends at a row, or find out the oldest start of several.
@@ -333,29 +333,29 @@ def gather(
     """
     if limit >= 0:
         expire(lists, runs, births, at, clock[row], limit)
-    if found >= 0 and not is_empty(lists, at):
+    if written >= 0 and not is_empty(lists, at):
         if only_oldest:
             oldest = min(oldest, births[oldest_of(lists, runs, at), PANE])
         else:
-            found = emit(lists, runs, births, at, starts, found)
-    return found, oldest
+            written = emit(lists, runs, births, at, starts, written)
+    return written, oldest
 
 
 @inlined
-def finish(starts: Ints, ends: Ints, before: int, found: int, oldest: int, row: int) -> int:
+def finish(starts: Ints, ends: Ints, before: int, written: int, oldest: int, row: int) -> int:
     """Write where the windows gathered end, and the oldest start if only that is wanted.
 
     Return how many windows there are then, or -1 if there is no room.
     """
-    if found >= 0 and oldest != FAR:
-        if found < len(starts):
-            starts[found] = oldest
-            found += 1
+    if written >= 0 and oldest != FAR:
+        if written < len(starts):
+            starts[written] = oldest
+            written += 1
         else:
-            found = -1
-    for window in range(before, found):
+            written = -1
+    for window in range(before, written):
         ends[window] = row
-    return found
+    return written
 
 
 @inlined

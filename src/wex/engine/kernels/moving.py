@@ -58,12 +58,12 @@ LISTED = 2  # beside the states in use now and then: the row for which a state w
 
 
 @inlined
-def drop_all(lent: Buffers, now: int, used: int, states: int, chains: int) -> None:
+def drop_all(buffers: Buffers, now: int, used: int, states: int, chains: int) -> None:
     """Empty the lists of all states in use, and all chains."""
     for u in range(used):
-        drop(lent.lists, lent.runs, 2 * lent.in_use[now, u] + now)
+        drop(buffers.lists, buffers.runs, 2 * buffers.in_use[now, u] + now)
     for chain in range(chains):
-        drop(lent.lists, lent.runs, 2 * states + chain)
+        drop(buffers.lists, buffers.runs, 2 * states + chain)
 
 
 @inlined
@@ -80,32 +80,32 @@ def list_state(in_use: Ints, then: int, used: int, state: int, row: int) -> int:
 def end_windows(
     machine: Automata,
     clauses: Clauses,
-    lent: Buffers,
+    buffers: Buffers,
     clock: Ints,
     row: int,
     now: int,
     used: int,
-    found: int,
+    written: int,
 ) -> int:
     """Write the windows that end at a row, and drop the starts that cannot go on after it.
 
     Return how many windows there are then, or -1 if there is no room.
     """
-    before = found
+    before = written
     oldest = FAR
     for u in range(used):
-        state = lent.in_use[now, u]
+        state = buffers.in_use[now, u]
         if machine.final[state]:
-            found, oldest = gather(
-                lent.lists, lent.runs, lent.births, 2 * state + now,
-                clock, row, clauses.limit, clauses.oldest, lent.starts, found, oldest,
+            written, oldest = gather(
+                buffers.lists, buffers.runs, buffers.births, 2 * state + now,
+                clock, row, clauses.limit, clauses.oldest, buffers.starts, written, oldest,
             )  # fmt: skip
             if clauses.spent or not machine.lasts[state]:
-                drop(lent.lists, lent.runs, 2 * state + now)
-    found = finish(lent.starts, lent.ends, before, found, oldest, row)
-    if clauses.cuts and found > before:
-        drop_all(lent, now, used, len(machine.move), len(machine.chain_size))
-    return found
+                drop(buffers.lists, buffers.runs, 2 * state + now)
+    written = finish(buffers.starts, buffers.ends, before, written, oldest, row)
+    if clauses.cuts and written > before:
+        drop_all(buffers, now, used, len(machine.move), len(machine.chain_size))
+    return written
 
 
 @compiled_without_refcounts
@@ -115,7 +115,7 @@ def run_moving(
     machine: Automata,
     clauses: Clauses,
     streams: Segments,
-    lent: Buffers,
+    buffers: Buffers,
     last: bool,
 ) -> bool:
     """Write the windows of a batch and the starts open after it; False: there was not enough room.
@@ -126,8 +126,8 @@ def run_moving(
     chain_of, chain_first, chain_size = machine.chain_of, machine.chain_first, machine.chain_size
     leave, until_class = machine.leave, machine.until
     until, limit, single = clauses.until, clauses.limit, clauses.single
-    lists, runs, births, slot_of = lent.lists, lent.runs, lent.births, lent.slot_of
-    in_use = lent.in_use
+    lists, runs, births, slot_of = buffers.lists, buffers.runs, buffers.births, buffers.slot_of
+    in_use = buffers.in_use
     # A list for each state now, one for the state after the event, one for each chain, a spare one.
     states, chains = len(move), len(chain_size)
     chained, spare = 2 * states, 2 * states + chains
@@ -136,7 +136,7 @@ def run_moving(
         in_use[LISTED, state] = NIL
     used_now = 0
     used_then = 0
-    found = 0
+    written = 0
     kept = 0
     for g in range(len(streams.begin)):
         begin, end, shift = streams.begin[g], streams.end[g], streams.shift[g]
@@ -171,8 +171,10 @@ def run_moving(
             letter = classes[codes[x]]
             then = 1 - now
             if until and until_class[letter]:
-                found = end_windows(machine, clauses, lent, clock, x - 1, now, used_now, found)
-                if found < 0:
+                written = end_windows(
+                    machine, clauses, buffers, clock, x - 1, now, used_now, written
+                )
+                if written < 0:
                     return False
             for chain in range(chains):
                 if leave[chain, letter] < 0:
@@ -238,13 +240,13 @@ def run_moving(
             used_now = used_then
             used_then = 0
             if not until:
-                found = end_windows(machine, clauses, lent, clock, x, now, used_now, found)
-                if found < 0:
+                written = end_windows(machine, clauses, buffers, clock, x, now, used_now, written)
+                if written < 0:
                     return False
-        lent.state[g] = at_prefix
+        buffers.state[g] = at_prefix
         if last and clauses.or_end:
-            found = end_windows(machine, clauses, lent, clock, end - 1, now, used_now, found)
-            if found < 0:
+            written = end_windows(machine, clauses, buffers, clock, end - 1, now, used_now, written)
+            if written < 0:
                 return False
         if not last:
             for start in range(born):
@@ -259,11 +261,11 @@ def run_moving(
                     for start in range(runs[run, LO], runs[run, HI] + 1):
                         slot_of[start] = state
                     run = runs[run, AFTER]
-            kept = write_held(births, born, slot_of, lent.panes, lent.slots, kept)
-            lent.kept[g] = kept
-        drop_all(lent, now, used_now, states, chains)
+            kept = write_held(births, born, slot_of, buffers.panes, buffers.slots, kept)
+            buffers.kept[g] = kept
+        drop_all(buffers, now, used_now, states, chains)
         used_now = 0
         lists[-1, 0] = NIL
         lists[-1, 1] = 0
-        lent.found[g] = found
+        buffers.written[g] = written
     return True

@@ -37,7 +37,7 @@ def run_registers(
     machine: Registers,
     clauses: Clauses,
     streams: Segments,
-    lent: Buffers,
+    buffers: Buffers,
     last: bool,
     at_ends: bool,
 ) -> None:
@@ -47,7 +47,7 @@ def run_registers(
     act together: then no start is held before, and panes are rows. There has to be room for a
     window for each row, one for each slot that may be final at the end of a stream, and one more.
     """
-    starts, ends, panes, slots = lent.starts, lent.ends, lent.panes, lent.slots
+    starts, ends, panes, slots = buffers.starts, buffers.ends, buffers.panes, buffers.slots
     held_from, held_slot = streams.held, streams.slot
     classes, step, op = machine.classes, machine.step, machine.op
     quad_step, quad_op, quads = machine.quad_step, machine.quad_op, len(machine.quad_op) > 0
@@ -63,7 +63,7 @@ def run_registers(
     noted = np.uint64(0)
     expired = np.uint32(0)
     count = len(streams.begin)
-    found = 0
+    written = 0
     kept = 0
     for g in range(count):
         end, shift = np.uint64(streams.end[g]), streams.shift[g]
@@ -108,11 +108,11 @@ def run_registers(
                         slot = (ops >> np.uint64(5)) & np.uint64(31)
                         birth = ops & np.uint64(31)
                         ending = np.int64((ops >> np.uint64(10)) & np.uint64(1))
-                        starts[found] = registers[slot]
+                        starts[written] = registers[slot]
                         registers[birth] = x + shift
-                        ends[found] = x - until
+                        ends[written] = x - until
                         if not until:
-                            starts[found] = registers[slot]
+                            starts[written] = registers[slot]
                         if limit >= 0 and (ops & np.uint64(ONE_OP)) != np.uint64(IDLE):
                             then, late = clocks[slot], expired
                             clocks[birth] = clock[x]
@@ -121,22 +121,22 @@ def run_registers(
                                 then, late = clocks[slot], expired
                             ending &= not too_old(then, clock[x - until], limit)
                             ending &= not (late >> np.uint32(slot)) & np.uint32(1)
-                        found += ending
+                        written += ending
                         ops >>= np.uint64(16)
                         x += 1
                 noted = np.uint64(0)
         occupied, final = machine.occupied[config] & ~expired, machine.final[config] & ~expired
         if last and clauses.or_end and final:
-            at_end = found
+            at_end = written
             for slot in range(SLOTS):
                 fresh = limit < 0 or not too_old(clocks[slot], clock[end - np.uint64(1)], limit)
                 if (final >> slot) & 1 and fresh:
-                    starts[found] = registers[slot]
-                    ends[found] = np.int64(end) - 1
-                    found += 1
-            starts[at_end:found].sort()
-            if clauses.oldest and found > at_end:
-                found = at_end + 1
+                    starts[written] = registers[slot]
+                    ends[written] = np.int64(end) - 1
+                    written += 1
+            starts[at_end:written].sort()
+            if clauses.oldest and written > at_end:
+                written = at_end + 1
         elif not last and occupied:
             first = kept
             for slot in range(SLOTS):
@@ -149,7 +149,7 @@ def run_registers(
                     panes[at] = registers[slot]
                     slots[at] = slot
                     kept += 1
-        lent.found[g] = found
+        buffers.written[g] = written
         if not last:
-            lent.kept[g] = kept
-            lent.state[g] = np.int64(config)
+            buffers.kept[g] = kept
+            buffers.state[g] = np.int64(config)

@@ -24,14 +24,20 @@ def run_sliding(
     clock: Ints,  # noqa: ARG001  (as for all kernels)
     machine: Sliding,
     streams: Segments,
-    lent: Buffers,
+    buffers: Buffers,
     last: bool,
 ) -> None:
     """Write the windows of a batch and the starts open after it; `last`: the streams end with it."""
     classes, prefix, born, stays = machine.classes, machine.prefix, machine.born, machine.stays
     size = machine.size
-    queue, starts, ends, panes, slots = lent.births, lent.starts, lent.ends, lent.panes, lent.slots
-    found = 0
+    queue, starts, ends, panes, slots = (
+        buffers.births,
+        buffers.starts,
+        buffers.ends,
+        buffers.panes,
+        buffers.slots,
+    )
+    written = 0
     kept = 0
     for g in range(len(streams.begin)):
         begin, end, shift = streams.begin[g], streams.end[g], streams.shift[g]
@@ -47,20 +53,20 @@ def run_sliding(
             if not stays[letter]:
                 head = tail
             elif head < tail and queue[head, DUE] == x:
-                starts[found] = queue[head, PANE]
-                ends[found] = x
-                found += 1
+                starts[written] = queue[head, PANE]
+                ends[written] = x
+                written += 1
                 head += 1
             if born[at, letter]:
                 queue[tail, PANE] = x + shift
                 queue[tail, DUE] = x + size
                 tail += 1
             at = prefix[at, letter]
-        lent.state[g] = at
-        lent.found[g] = found
+        buffers.state[g] = at
+        buffers.written[g] = written
         if not last:
             for start in range(head, tail):
                 panes[kept] = queue[start, PANE]
                 slots[kept] = end - 1 + size - queue[start, DUE]
                 kept += 1
-            lent.kept[g] = kept
+            buffers.kept[g] = kept

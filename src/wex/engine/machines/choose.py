@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wex import limits
-from wex.engine.kernels.buffers import lend, result
+from wex.engine.kernels.buffers import allocate, result
 from wex.engine.kernels.configs import run_configs
 from wex.engine.kernels.moving import run_moving
 from wex.engine.kernels.registers import SLOTS, run_registers
@@ -63,15 +63,15 @@ class Machine:
         rows = int((streams.end - streams.begin).sum())
         if isinstance(self.tables, Registers):
             extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
-            lent = lend(streams, rows + extra + 1, last=last)
+            buffers = allocate(streams, rows + extra + 1, last=last)
             alone = last and not self.clauses.or_end and not streams.held[-1]
             at_ends = not alone or bool(streams.shift.any())
-            run_registers(codes, clock, self.tables, self.clauses, streams, lent, last, at_ends)
-            return result(lent, last=last, begin=None if at_ends else streams.begin)
+            run_registers(codes, clock, self.tables, self.clauses, streams, buffers, last, at_ends)
+            return result(buffers, last=last, begin=None if at_ends else streams.begin)
         if isinstance(self.tables, Sliding):
-            lent = lend(streams, rows + int(streams.held[-1]), last=last)
-            run_sliding(codes, clock, self.tables, streams, lent, last)
-            return result(lent, last=last)
+            buffers = allocate(streams, rows + int(streams.held[-1]), last=last)
+            run_sliding(codes, clock, self.tables, streams, buffers, last)
+            return result(buffers, last=last)
         kernel: Callable[..., bool] = run_configs
         if isinstance(self.tables, Configs):
             states, lists = 0, self.tables.final.shape[1]
@@ -80,9 +80,9 @@ class Machine:
             lists = 2 * states + len(self.tables.chain_size) + 1
         room = rows + ROOM
         while True:
-            lent = lend(streams, room, last=last, lists=lists, states=states, block=BLOCK)
-            if kernel(codes, clock, self.tables, self.clauses, streams, lent, last):
-                return result(lent, last=last, mixed=True)
+            buffers = allocate(streams, room, last=last, lists=lists, states=states, block=BLOCK)
+            if kernel(codes, clock, self.tables, self.clauses, streams, buffers, last):
+                return result(buffers, last=last, mixed=True)
             limits.require("windows", 2 * room, "the windows of one batch")
             room *= 4
 
