@@ -206,7 +206,7 @@ def test_silences_are_counted_between_the_events_that_remain(
     )
     assert ours == theirs
     assert bad == len(rows) - left
-    assert bucket.processor.everything().size == 0
+    assert bucket.streams.everything().size == 0
 
 
 def test_many_in_a_row_cost_little() -> None:

@@ -149,7 +149,7 @@ def test_starts_grow_old_in_silence(
     passed = [row for row in rows if row[1] <= last]
     assert spans(found) == reported(passed, spec)
     if last >= 90 and "until" not in text:
-        assert bucket.processor.held() == 0
+        assert bucket.streams.held() == 0
 
 
 def test_a_window_may_wait_for_the_event_that_follows_it() -> None:
@@ -157,7 +157,7 @@ def test_a_window_may_wait_for_the_event_that_follows_it() -> None:
     bucket = Bucket.of(engine, Rules())
     bucket.arrive(table([("a", 1, 1), ("a", 90, 0)]), microseconds(0))
     assert bucket.advance(microseconds(50)).num_rows == 0
-    assert bucket.processor.held() == 1
+    assert bucket.streams.held() == 1
     assert bucket.advance(microseconds(95)).num_rows == 1
 
 
@@ -184,7 +184,7 @@ def test_a_long_silence_ends_a_stream(
         if part:
             expected.append(wex.find(SPEC, table(part)))
     assert spans(found) == spans(expected)
-    assert bucket.processor.everything().size == 0
+    assert bucket.streams.everything().size == 0
 
 
 def test_moments_are_moments_in_any_zone() -> None:
@@ -211,7 +211,7 @@ def test_silent_keys_expire() -> None:
     assert spans([bucket.advance(microseconds(10))]) == []
     (gone,) = spans([bucket.advance(microseconds(45))])
     assert gone[:4] == ("a", "pair", 0, 1)
-    assert bucket.processor.everything().size == 1
+    assert bucket.streams.everything().size == 1
     again = bucket.arrive(table([("a", 50, 1), ("a", 51, 2)]), microseconds(45))
     assert again.num_rows == 0
     after = bucket.advance(microseconds(60))

@@ -178,7 +178,7 @@ def test_dead_panes_are_merged_away() -> None:
     processor = wex.Processor(spec)
     for _ in range(5):
         processor.feed({"x": [1] + [0] * 200})
-    assert sum(len(each[0].lists["held.0"]) for each in processor._memory._layers) <= 2
+    assert processor.held() <= 2
 
 
 @given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True), max_size=25))

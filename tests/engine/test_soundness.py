@@ -18,7 +18,7 @@ from tests.engine.tables import microseconds, table
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine, engine_of
-from wex.engine.processor import Processor
+from wex.engine.running_streams import RunningStreams
 from wex.engine.state.state import FRAME, State, to_bytes, to_ipc
 from wex.engine.state.state_check import read_state
 from wex.engine.streaming import bucket as buckets
@@ -39,9 +39,9 @@ def content_of(saved: bytes, frame: Frame) -> bytes:
 
 
 def state() -> State:
-    processor = Processor.of(ENGINE)
-    processor.feed({"k": ["a", "a", "b"], "x": [1, 2, 3], "y": [0.5, 0.5, 1.0]})
-    return processor.everything()
+    streams = RunningStreams(ENGINE)
+    streams.feed({"k": ["a", "a", "b"], "x": [1, 2, 3], "y": [0.5, 0.5, 1.0]})
+    return streams.everything()
 
 
 def put(name: str, column: str, values: list[object]) -> Callable[[State], State]:
@@ -113,7 +113,7 @@ BAD: dict[str, Callable[[State], State]] = {
 def test_the_state_as_it_is() -> None:
     saved = to_bytes(state(), ENGINE.fingerprint)
     assert read_state(saved, ENGINE).size == 2
-    again = Processor.of(ENGINE, saved)
+    again = RunningStreams(ENGINE, saved)
     found = again.feed({"k": ["a"], "x": [6], "y": [1.0]})
     assert found["c"].to_pylist() == [[1, 2, 6], [2, 6]]
 
@@ -125,7 +125,7 @@ def test_a_state_that_cannot_be(what: str) -> None:
         change = put("tail", "k", ["a", "a"]) if what.startswith("one") else (lambda each: each)
         bad = change(bad)
     with pytest.raises(wex.StateError) as caught:
-        Processor.of(ENGINE, to_bytes(bad, ENGINE.fingerprint))
+        RunningStreams(ENGINE, to_bytes(bad, ENGINE.fingerprint))
     assert caught.value.code == "state-damaged"
 
 
@@ -138,7 +138,7 @@ MOVING = "stream s (x int) window w match [x = 1] any{10} | [x = 2] any{12} [x =
 def test_slots_of_each_machine(text: str, kind: str) -> None:
     engine = Engine(plan_of(wex.parse(text)))
     assert engine.windows[0].machine.kind == kind
-    processor = Processor.of(engine)
+    processor = RunningStreams(engine)
     processor.feed({"x": [1, 0]})
     whole = processor.everything()
     held = whole.lists["held.0"].num_rows
@@ -146,18 +146,18 @@ def test_slots_of_each_machine(text: str, kind: str) -> None:
     for slot in (-1, 30, 31, 10**6, 2**62):
         bad = put("held.0", "slot", [slot] * held)(whole)
         with pytest.raises(wex.StateError):
-            Processor.of(engine, to_bytes(bad, engine.fingerprint))
+            RunningStreams(engine, to_bytes(bad, engine.fingerprint))
     gone = State(put("", "#held.0", [0])(whole).streams, {**whole.lists, "held.0": pa.table({})})
     if kind == "registers":  # a register that nobody has filled
         with pytest.raises(wex.StateError):
-            Processor.of(engine, to_bytes(gone, engine.fingerprint))
+            RunningStreams(engine, to_bytes(gone, engine.fingerprint))
     else:
-        Processor.of(engine, to_bytes(gone, engine.fingerprint)).feed({"x": [0] * 40})
+        RunningStreams(engine, to_bytes(gone, engine.fingerprint)).feed({"x": [0] * 40})
 
 
 def test_tables_that_arrow_would_not_survive() -> None:
     """Offsets of a text that point outside of it: reading that would read any memory."""
-    processor = Processor.of(ENGINE)
+    processor = RunningStreams(ENGINE)
     processor.feed({"k": ["k" * 977], "x": [1], "y": [0.5]})
     whole = processor.everything()
     tables = [whole.streams, *whole.lists.values()]
@@ -174,7 +174,7 @@ def test_tables_that_arrow_would_not_survive() -> None:
     head = json.dumps(index).encode()
     body = len(head).to_bytes(4, "big") + head + b"".join(payloads)
     with pytest.raises(wex.StateError, match="ArrowInvalid"):
-        Processor.of(ENGINE, FRAME.closed(body))
+        RunningStreams(ENGINE, FRAME.closed(body))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_tables_that_arrow_would_not_survive() -> None:
 )
 def test_an_index_that_is_none(body: bytes) -> None:
     with pytest.raises(wex.StateError):
-        Processor.of(ENGINE, FRAME.closed(body))
+        RunningStreams(ENGINE, FRAME.closed(body))
 
 
 def test_states_of_own_aggregates_are_read_as_states() -> None:
@@ -205,13 +205,13 @@ def test_states_of_own_aggregates_are_read_as_states() -> None:
     engine = engine_of(
         wex.parse("stream s (x int) window w match [x > 0]+ [x = 0] measure kept_sum(x) as m")
     )
-    processor = Processor.of(engine)
+    processor = RunningStreams(engine)
     processor.feed({"x": [1]})
     codes = {}
     for content in (b"", b"[", b"\xff", b'{"d": [[[], 1]]}', b"[" * 100_000, b'"text"'):
         bad = put("held.0", "0.state", [content])(processor.everything())
         with pytest.raises(wex.WexError) as caught:
-            Processor.of(engine, to_bytes(bad, engine.fingerprint)).feed({"x": [1, 0]})
+            RunningStreams(engine, to_bytes(bad, engine.fingerprint)).feed({"x": [1, 0]})
         codes[content[:5]] = caught.value.code
     assert set(codes.values()) == {"state-damaged", "aggregate-failed"}
     assert codes[b'"text'] == "aggregate-failed"  # JSON as it should be, and no state of this class

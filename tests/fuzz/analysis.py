@@ -20,6 +20,8 @@ import wex
 from tests.analysis.small import spec_texts
 from tests.strategies import specs, streams
 from wex.analysis.check import Report
+from wex.engine.engine import engine_of
+from wex.engine.running_streams import RunningStreams
 from wex.spec import tree
 from wex.stages import plan_of
 from wex.theory.evaluate import Event
@@ -64,14 +66,14 @@ def _is_exact(spec: tree.Spec) -> bool:
 
 
 def _held_too_many(spec: tree.Spec, report: Report, events: list[Event]) -> list[str]:
-    processor = wex.Processor(spec)
+    running = RunningStreams(engine_of(spec))
     found: dict[str, str] = {}
     for event in events:
         try:
-            processor.feed(streams.table([event]))
+            running.feed(streams.table([event]))
         except wex.DataError:
             break
-        state = processor.everything()
+        state = running.everything()
         for at, window in enumerate(report):
             counts = state.counts(f"held.{at}")
             most = int(counts.max(initial=0))

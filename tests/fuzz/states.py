@@ -26,7 +26,7 @@ from wex.compile import plan as plans
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine
 from wex.engine.input.prepare import PreparedInput
-from wex.engine.processor import Processor
+from wex.engine.running_streams import RunningStreams
 from wex.engine.state import state as states
 from wex.engine.state.state import State, from_ipc, to_bytes, to_ipc
 from wex.engine.streaming import bucket as buckets
@@ -139,14 +139,14 @@ def sound(number: int) -> Sound:
     spec, chance = wex.parse(SPECS[number]), random.Random(number)
     most = 1 if number % 3 == 2 else 256  # some run on the kernel that moves lists
     engine = Engine(plan_of(spec), most)
-    processor = Processor.of(engine)
-    processor.feed(events(0, 25, chance, untyped=number % 4 == 1))
+    streams = RunningStreams(engine)
+    streams.feed(events(0, 25, chance, untyped=number % 4 == 1))
     bucket = Bucket.of(engine, Rules())
     if engine.stream.order_by:
         bucket.arrive(events(0, 30, chance, untyped=number % 4 == 1), 20_000_000)
     else:
         bucket.run(events(0, 30, chance))
-    return Sound(plan_of(spec).to_bytes(), engine, processor.state(), bucket.saved())
+    return Sound(plan_of(spec).to_bytes(), engine, streams.saved(), bucket.saved())
 
 
 # --- Damage
@@ -353,19 +353,19 @@ def run_plan(content: bytes, chance: random.Random) -> None:
     arriving = PreparedInput(engine, table)
     prior = engine.fresh(len(arriving.starts))
     engine.run(arriving.batch(prior), prior, last=True)
-    processor = Processor.of(engine)
+    streams = RunningStreams(engine)
     for begin in (0, 10, 20):
-        processor.feed(table.slice(begin, 10))
-    Processor.of(engine, processor.state()).close()
+        streams.feed(table.slice(begin, 10))
+    RunningStreams(engine, streams.saved()).close()
 
 
 def run_state(content: bytes, it: Sound, chance: random.Random) -> None:
     """Go on with a state, if it is one."""
-    processor = Processor.of(it.engine, content)
+    streams = RunningStreams(it.engine, content)
     for begin in (25, 30, 31):
-        processor.feed(events(begin, 8, chance) if begin < 31 else events(40, 60, chance))
-        processor = Processor.of(it.engine, processor.state())
-    processor.close()
+        streams.feed(events(begin, 8, chance) if begin < 31 else events(40, 60, chance))
+        streams = RunningStreams(it.engine, streams.saved())
+    streams.close()
 
 
 def run_bucket(content: bytes, it: Sound, chance: random.Random) -> None:

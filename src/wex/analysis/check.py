@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from wex.analysis import findings
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
+from wex.engine.engine import engine_of
 from wex.engine.kernels.compiled import interpreted
-from wex.engine.processor import Processor
+from wex.engine.running_streams import RunningStreams
+from wex.engine.state import schema
 from wex.errors import WexError
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
@@ -118,21 +120,19 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     bounds = [answer.bound for answer in held]
     if None in bounds:
         return None
-    processor = Processor(spec)
+    streams = RunningStreams(engine_of(spec))
     holding = next((answer for answer in held if answer.bound and answer.exact), None)
     if holding is not None:
         # Without a witness only the fixed part is measured.
         with suppress(WexError), interpreted():
-            processor.feed(holding.witness(1))
-    state = processor.everything()
-    fixed = _width(state.streams.schema) + sum(
-        _width(state.lists["tail"].schema) for _ in range(state.lists["tail"].num_rows)
-    )
+            streams.feed(holding.witness(1))
+    state = streams.everything()
+    tail = len(state.tails) * _width(state.tails.schema)
     starts = sum(
-        (bound or 0) * _width(state.lists[f"held.{index}"].schema)
+        (bound or 0) * _width(state.lists[schema.held(index)].schema)
         for index, bound in enumerate(bounds)
     )
-    return fixed + starts
+    return _width(state.streams.schema) + tail + starts
 
 
 def _width(schema: pa.Schema) -> int:

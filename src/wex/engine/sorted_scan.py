@@ -14,7 +14,7 @@ from wex.engine.input.columns import shown
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.schemas import promoted, stacked
 from wex.engine.input.sorting import changes, in_order, sort_keys
-from wex.engine.processor import ended
+from wex.engine.running_streams import ended
 from wex.engine.state.state import joined
 from wex.errors import DataError
 

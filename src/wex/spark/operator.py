@@ -139,7 +139,7 @@ class Operator(StatefulProcessor):
             "buffered": counts.buffered,
             "open": counts.open,
             "state_bytes": len(saved),
-            "streams": bucket.processor.everything().size,
+            "streams": bucket.streams.everything().size,
         }
         return pd.DataFrame([row])
 

@@ -20,7 +20,7 @@ from wex.engine.input.bad_rows import Sieve
 from wex.engine.input.columns import conform, no_rows
 from wex.engine.input.schemas import stacked
 from wex.engine.input.sorting import no_null_order
-from wex.engine.processor import Processor, ended
+from wex.engine.running_streams import RunningStreams, ended
 from wex.engine.state.state import sound_table, to_ipc
 from wex.engine.streaming.expiry import next_expiry, without_expired
 from wex.errors import DataError, StateError, WexError
@@ -74,7 +74,7 @@ class Bucket:
 
     engine: Engine
     rules: Rules
-    processor: Processor
+    streams: RunningStreams
     waiting: pa.Table | None = None
     counts: Counts = field(default_factory=Counts)
 
@@ -86,18 +86,18 @@ class Bucket:
     def of(cls, engine: Engine, rules: Rules, saved: bytes | None = None) -> Bucket:
         """Return a new bucket, or one that goes on from saved bytes."""
         if saved is None:
-            return cls(engine, rules, Processor.of(engine))
+            return cls(engine, rules, RunningStreams(engine))
         head, rest = _parts(saved)
         if head.buckets != rules.buckets:
             message = f"the keys were in {head.buckets} buckets, and are in {rules.buckets} now"
             raise StateError("state-buckets", message, f"say buckets={head.buckets}")
-        processor = Processor.of(engine, rest[: head.state])
+        streams = RunningStreams(engine, rest[: head.state])
         waiting = _waiting(engine, rest[head.state :]) if len(rest) > head.state else None
-        return cls(engine, rules, processor, waiting)
+        return cls(engine, rules, streams, waiting)
 
     def saved(self) -> bytes:
         """Return the bucket as bytes."""
-        state = self.processor.state()
+        state = self.streams.saved()
         rows = b""
         if self.waiting is not None and self.waiting.num_rows:
             rows = to_ipc(self.waiting)
@@ -139,7 +139,7 @@ class Bucket:
                 tables.extend(self._run_due(due))
         if self.rules.expire_after is not None:
             tables.extend(self._expired(watermark - self.rules.expire_after))
-        state = self.processor.everything()
+        state = self.streams.everything()
         left = without_expired(self.engine, state, watermark)
         if left is not state:
             self._go_on(left)
@@ -151,7 +151,7 @@ class Bucket:
         times: list[int] = []
         if self.waiting is not None and self.waiting.num_rows:
             times.append(int(self._times(self.waiting).min()))
-        state = self.processor.everything()
+        state = self.streams.everything()
         if self.rules.expire_after is not None and state.size:
             times.append(int(self._last_times(state).min()) + self.rules.expire_after + 1)
         expiry = next_expiry(self.engine, state)
@@ -163,8 +163,8 @@ class Bucket:
         """Return the windows of rows, which run at once; rows that are late for their key are dropped."""
         if rows is None:
             return self._together([])
-        arriving = self.processor.arriving(self.sieve.alone(_in_utc(rows)))
-        late = arriving.late(self.processor.recall(arriving))
+        arriving = self.streams.prepared(self.sieve.alone(_in_utc(rows)))
+        late = arriving.late(self.streams.recall(arriving))
         if self.rules.late == "error" and late.any():
             self._refuse(arriving.table)
         self.counts.late += int(late.sum())
@@ -180,9 +180,9 @@ class Bucket:
         silence = self.rules.expire_after
         if silence is None:
             return [self._feed(rows)]
-        arriving = self.processor.arriving(rows)
+        arriving = self.streams.prepared(rows)
         times, starts = self._times(arriving.table), arriving.starts
-        prior = self.processor.recall(arriving)
+        prior = self.streams.recall(arriving)
         known = np.flatnonzero(prior.tail_counts > 0)
         before = np.append(times[:1], times[:-1])
         before[starts] = times[starts]
@@ -203,7 +203,7 @@ class Bucket:
                 tables.append(self._fed(due))
             except DataError as error:
                 # Without the bad rows silences may be longer, so that the rest is cut anew.
-                rest = self.processor.arriving(arriving.table.filter(pa.array(parts >= part)))
+                rest = self.streams.prepared(arriving.table.filter(pa.array(parts >= part)))
                 tables += self._run_due(self._sifted(rest, silence, error))
                 self._forget_empty()
                 return tables
@@ -211,13 +211,13 @@ class Bucket:
 
     def _forget_empty(self) -> None:
         """Forget streams that have ended and have no good event since."""
-        state = self.processor.everything()
+        state = self.streams.everything()
         empty = state.tail_counts == 0
         if empty.any():
             self._go_on(state.take(np.flatnonzero(~empty)))
 
     def _sifted(self, arriving: PreparedInput, silence: int, error: DataError) -> pa.Table:
-        prior = self.processor.recall(arriving)
+        prior = self.streams.recall(arriving)
         last = np.zeros(prior.size, dtype=np.int64)
         known = np.flatnonzero(prior.tail_counts > 0)
         last[known] = self._last_times(prior.take(known))
@@ -226,18 +226,18 @@ class Bucket:
 
     def _ended(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
         """Return the windows that the end of some streams reports, and start these streams anew."""
-        state = self.processor.recall(arriving, keys)
+        state = self.streams.recall(arriving, keys)
         table, _ = self.engine.run(*ended(self.engine, state), last=True)
-        self.processor.restart(keys)
+        self.streams.restart(keys)
         return table
 
     def _feed(self, rows: pa.Table) -> pa.Table:
         """Return the windows of rows, without the rows that are bad in their stream."""
-        windows, count = self.sieve.through(self.processor.feed, self.processor.recall, rows)
+        windows, count = self.sieve.through(self.streams.feed, self.streams.recall, rows)
         return self._counted(windows, count)
 
     def _fed(self, rows: pa.Table) -> pa.Table:
-        return self._counted(self.processor.feed(rows), rows.num_rows)
+        return self._counted(self.streams.feed(rows), rows.num_rows)
 
     def _counted(self, windows: pa.Table, rows: int) -> pa.Table:
         self.counts.processed += rows
@@ -245,7 +245,7 @@ class Bucket:
         return windows
 
     def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
-        self.counts.open = self.processor.held()
+        self.counts.open = self.streams.held()
         return stacked(tables) if tables else pa.table({})
 
     def _count_late(self, rows: pa.Table, late: np.ndarray) -> None:
@@ -262,9 +262,9 @@ class Bucket:
             raise DataError("late", message, hint, column=name, key=keys)
 
     def _refuse(self, rows: pa.Table) -> None:
-        """Raise what the processor says about rows of which some are late."""
+        """Raise the error about rows of which some are late."""
         try:
-            self.processor.feed(rows)
+            self.streams.feed(rows)
         except DataError as error:
             if error.code != "late":
                 raise
@@ -274,7 +274,7 @@ class Bucket:
 
     def _check_open(self) -> None:
         most = self.rules.max_open
-        if most is not None and (count := self.processor.most_held()) > most:
+        if most is not None and (count := self.streams.most_held()) > most:
             message = f"a stream has {count:,} open starts, and max_open is {most:,}"
             raise WexError(
                 "max-open", message, "raise max_open, or bound the window: see wex check"
@@ -292,7 +292,7 @@ class Bucket:
 
     def _expired(self, before: int) -> list[pa.Table]:
         """Return the windows of streams that have been silent since a time, and end them."""
-        state = self.processor.everything()
+        state = self.streams.everything()
         silent = self._last_times(state) < before
         if not silent.any():
             return []
@@ -302,9 +302,9 @@ class Bucket:
         return [table]
 
     def _go_on(self, state: State) -> None:
-        schema = self.processor.schema
-        self.processor = Processor.of(self.engine)
-        self.processor.resume(state, schema)
+        schema = self.streams.schema
+        self.streams = RunningStreams(self.engine)
+        self.streams.resume(state, schema)
 
 
 def made_by(saved: bytes) -> str:
