@@ -173,7 +173,8 @@ def find(
     spec
         The spec, its text, or the path of its file.
     data
-        An Arrow table, a dict of arrays, or a DataFrame of pandas, polars or duckdb.
+        An Arrow table, a dict of arrays, or any object that exports Arrow data, such as a DataFrame
+        of pandas or polars or a relation of duckdb.
     partition_by, order_by
         Columns that split the data into streams, and columns that order each stream, if the spec
         does not name them.
@@ -254,7 +255,7 @@ def find_in_file(
 
 
 def check(spec: SpecLike) -> Report:
-    """Return how many windows can be open, held and overlapping, on any stream.
+    """Return how many starts can be open and held, and how many windows can overlap, on any stream.
 
     >>> import wex
     >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))

@@ -1,4 +1,4 @@
-"""`wex.find`: the windows of a spec in a table, in this process."""
+"""`wex.find` and `wex.find_in_file`: the windows of a spec in a table or in files, in this process."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class FoundWindows:
     streams: Ints
     starts: Ints  # positions in their streams
     ends: Ints
-    reported: Ints  # by which the windows of several runs are sorted: see `WindowRun.windows`
+    reported: Ints  # rows that report them, to merge windows of several runs: see `_reported`
     times: tuple[pa.Array, ...]  # the first order column at start and end, if there is one
     measures: dict[str, Result]
 

@@ -32,7 +32,7 @@ class Segments(NamedTuple):
 
 
 class Clauses(NamedTuple):
-    """What beside the automata decides: see `wex.compile.plan.PlannedWindow`."""
+    """The clauses of a window as kernels read them: the rules of `wex.compile.clauses.Clauses`."""
 
     until: bool
     or_end: bool
