@@ -7,7 +7,6 @@ in the end, `begin` is the only one. The normal form splits that automaton where
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ from wex.compile import logic
 from wex.compile.logic import BEGIN, Logic, Place
 from wex.compile.normal_form import MarkedAutomaton
 from wex.errors import LimitError
+from wex.theory.evaluate import COMPARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from wex.compile.guards import Reading
     from wex.spec import tree
 
-OPS: dict[str, Callable[[int, int], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 MOST_BACK = 16  # events that an atom looks back on freely: it takes two to this power states
 BAD, GOOD = "bad", "good"
 
@@ -205,14 +202,14 @@ class _Compiler:
         bound = right.offset - left.offset
         one, two = left.variable, right.variable
         if one == two:
-            known = self._constant(OPS[op](0, bound))
+            known = self._constant(COMPARE[op](0, bound))
             return known if one is None else self._widened(known, logic.Order(op, left, right))
         if two is None:
             assert one is not None
-            return self._before_end(one, lambda gap: OPS[op](-gap, bound), abs(bound) + 1)
+            return self._before_end(one, lambda gap: COMPARE[op](-gap, bound), abs(bound) + 1)
         if one is None:
-            return self._before_end(two, lambda gap: OPS[op](gap, bound), abs(bound) + 1)
-        return self._apart(one, two, lambda gap: OPS[op](gap, bound), abs(bound) + 1)
+            return self._before_end(two, lambda gap: COMPARE[op](gap, bound), abs(bound) + 1)
+        return self._apart(one, two, lambda gap: COMPARE[op](gap, bound), abs(bound) + 1)
 
     def _before_end(self, track: Variable, fits: Callable[[int], bool], far: int) -> Marked:
         """Return the automaton of a distance from a position to the end; from `far` on all fit alike."""
