@@ -12,6 +12,7 @@ from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
 from wex.engine.kernels.compiled import interpreted
 from wex.engine.processor import Processor
+from wex.engine.state import schema
 from wex.errors import WexError
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
@@ -125,18 +126,16 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
         with suppress(WexError), interpreted():
             processor.feed(holding.witness(1))
     state = processor.everything()
-    fixed = _width(state.streams.schema) + sum(
-        _width(state.lists["tail"].schema) for _ in range(state.lists["tail"].num_rows)
-    )
+    fixed = _width(state.streams.schema) + state.tails.num_rows * _width(state.tails.schema)
     starts = sum(
-        (bound or 0) * _width(state.lists[f"held.{index}"].schema)
+        (bound or 0) * _width(state.lists[schema.held(index)].schema)
         for index, bound in enumerate(bounds)
     )
     return fixed + starts
 
 
-def _width(schema: pa.Schema) -> int:
-    return sum(_bytes(field.type) for field in schema)
+def _width(columns: pa.Schema) -> int:
+    return sum(_bytes(column.type) for column in columns)
 
 
 def _bytes(type_: pa.DataType) -> int:

@@ -148,15 +148,15 @@ class OwnAggregate(Protocol):
 
 
 @dataclass(frozen=True)
-class Registered:
+class Registration:
     """A user-defined aggregate: an instance of its class, and the type of its result."""
 
-    made: OwnAggregate
+    instance: OwnAggregate
     type: Type
 
 
-REGISTERED: dict[str, Registered] = {}
-USER_DEFINED: dict[str, Aggregate] = {}  # the signatures of those in REGISTERED
+REGISTRATIONS: dict[str, Registration] = {}
+USER_DEFINED: dict[str, Aggregate] = {}  # the signatures of those in REGISTRATIONS
 Class = TypeVar("Class", bound=type)
 
 
@@ -203,11 +203,11 @@ class aggregate:  # noqa: N801  (a decorator)
         """Register the class and return it unchanged."""
         instance = self._instance(class_)
         type_ = self._result_type(instance)
-        registered = REGISTERED.get(self.name)
+        registered = REGISTRATIONS.get(self.name)
         if registered is not None and registered.type != type_:
             message = f"`{self.name}` is already registered with the result type {registered.type}"
             raise WexError("aggregate-name", message, "choose another name")
-        REGISTERED[self.name] = Registered(instance, type_)
+        REGISTRATIONS[self.name] = Registration(instance, type_)
         USER_DEFINED[self.name] = Aggregate(
             tuple(range(1, MOST_ARGUMENTS + 1)),
             "values of any type except `other`",

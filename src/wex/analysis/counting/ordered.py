@@ -64,9 +64,9 @@ class StartLists:
         return [self._completion(member) for member in members]
 
     def _completion(self, member: Member) -> list[Edge]:
-        found = shortest([(None, member)], self._steps, self._reported)
-        assert found is not None
-        (context, order, index), path = found
+        route = shortest([(None, member)], self._steps, self._reported)
+        assert route is not None
+        (context, order, index), path = route
         for edge in self.starts.contexts.edges[context]:
             if not self._ends_here(order, index) and self._first_ending(order, edge) == index:
                 return [*path, edge]

@@ -163,9 +163,9 @@ class Starts:
                 if (born := self.born(edge)) != DEAD:
                     yield edge, (edge.to, born)
 
-        found = shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
-        assert found is not None
-        return found
+        route = shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
+        assert route is not None
+        return route
 
     def loop(self, place: Place, *, same_moment: bool = False) -> list[Edge]:
         """Return a cycle of a place on which a window ends."""
@@ -179,18 +179,18 @@ class Starts:
                 yield edge, (after, ended or ends_after or self.ends(source[1], edge))
 
         goal = (place, True)
-        found = shortest([(None, (place, False))], successors, goal.__eq__, self.budget.check)
-        assert found is not None
-        return found[1]
+        cycle = shortest([(None, (place, False))], successors, goal.__eq__, self.budget.check)
+        assert cycle is not None
+        return cycle[1]
 
     def between(self, place: Place, goals: Set[Place]) -> tuple[Place, list[Edge]]:
         """Return the nearest of some places that a start can reach from a place, and the path."""
         return self._shortest(place, goals.__contains__)
 
     def _shortest(self, place: Place, is_goal: Callable[[Place], bool]) -> tuple[Place, list[Edge]]:
-        found = shortest([(None, place)], self.steps, is_goal, self.budget.check)
-        assert found is not None
-        return found
+        route = shortest([(None, place)], self.steps, is_goal, self.budget.check)
+        assert route is not None
+        return route
 
     def pumps(self, alive: Set[Place], *, same_moment: bool = False) -> Iterator[Pump]:
         """Yield cycles that accumulate starts in a place, one for each place that has one.

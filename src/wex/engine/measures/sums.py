@@ -78,9 +78,9 @@ class Truths(Fold):
         return _Summed(
             {
                 name: running_sums(
-                    panes, np.ones(rows.size) if each is None else each, carried[name]
+                    panes, np.ones(rows.size) if flags is None else flags, carried[name]
                 )
-                for name, each in zip(("true", "known"), sums, strict=True)
+                for name, flags in zip(("true", "known"), sums, strict=True)
             }
         )
 

@@ -27,7 +27,7 @@ from wex.engine.measures.panes import items_of
 from wex.engine.measures.results import storage_of
 from wex.engine.state.state import FRAME
 from wex.errors import WexError
-from wex.spec.aggregates import REGISTERED
+from wex.spec.aggregates import REGISTRATIONS
 from wex.spec.types import BOOL, DATE, DURATION, INT, REAL, STRING, TIMESTAMP, Type
 from wex.theory.evaluate import WHOLE
 
@@ -81,7 +81,7 @@ class UserDefined(Fold):
 
     def result(self, name: str, parts: Parts) -> Result:
         states: list[Any] = parts["states"]
-        own, type_ = own_aggregate(name), REGISTERED[name].type
+        own, type_ = own_aggregate(name), REGISTRATIONS[name].type
         values = [plain_value(guarded(name, own.result, state), type_, name) for state in states]
         return passed_on(pa.array(values, storage_of(arrow_type(type_))))
 
@@ -253,10 +253,10 @@ def _plain(value: object, type_: Type) -> object:
 
 def own_aggregate(name: str) -> OwnAggregate:
     """Return the registered aggregate of a name; a plan may come from another process."""
-    if name not in REGISTERED:
+    if name not in REGISTRATIONS:
         hint = "register it with wex.aggregate in every process that runs the spec"
         raise WexError("unknown-aggregate", f"no aggregate `{name}` is registered here", hint)
-    return REGISTERED[name].made
+    return REGISTRATIONS[name].instance
 
 
 def guarded(name: str, function: Callable[..., object], *args: object) -> object:

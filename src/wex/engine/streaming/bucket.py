@@ -254,7 +254,7 @@ class Bucket:
         if count and self.rules.late == "error":
             row = int(np.argmax(late))
             name = self.engine.stream.order_by[0]
-            keys = tuple(rows.column(each)[row].as_py() for each in self.engine.stream.partition_by)
+            keys = tuple(rows.column(key)[row].as_py() for key in self.engine.stream.partition_by)
             message = (
                 f"an event at {rows.column(name)[row]} comes too late: the watermark has passed it"
             )
