@@ -126,7 +126,7 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
         with suppress(WexError), interpreted():
             processor.feed(holding.witness(1))
     state = processor.everything()
-    fixed = _width(state.streams.schema) + state.tails.num_rows * _width(state.tails.schema)
+    fixed: int = _width(state.streams.schema) + state.tails.num_rows * _width(state.tails.schema)
     starts = sum(
         (bound or 0) * _width(state.lists[schema.held(index)].schema)
         for index, bound in enumerate(bounds)

@@ -214,6 +214,18 @@ def _conforms(automaton: AssumptionAutomaton, stream: Stream) -> bool:
     return True
 
 
+def open_starts(
+    meaning: Meaning, index: int, events: list[Event], continuations: Sequence[list[Event]]
+) -> set[int]:
+    """Return the starts at the end of a stream that have a window in some continuation."""
+    last = len(events) - 1
+    starts: set[int] = set()
+    for continuation in continuations:
+        windows = replayed_windows(meaning, index, [*events, *continuation])
+        starts |= {start for start, end in windows or [] if start <= last <= end}
+    return starts
+
+
 def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
     """Return the starts that a plan holds at the first event where it holds most.
 
