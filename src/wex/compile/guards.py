@@ -45,7 +45,7 @@ def as_written(guards: Mapping[tree.Expr, Guard]) -> dict[Guard, tree.Expr]:
     return written
 
 
-class Reading:
+class Alphabet:
     """Guards as letters: the alphabet in which expressions and formulas read the grams."""
 
     def __init__(

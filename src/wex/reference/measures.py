@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from wex.engine.measures.user_defined import guarded, natural, own_aggregate, plain_value
+from wex.engine.measures.user_defined import guarded, natural, plain_value, user_defined_aggregate
 from wex.spec.aggregates import REGISTRATIONS
 from wex.spec.types import DURATION, INT, REAL, Type
 from wex.theory.evaluate import FLOATING, INFINITE, NAN, ArithmeticFault, truth, value_of
@@ -41,7 +41,7 @@ def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Va
 def _own(aggregate: Aggregate, inputs: Inputs) -> Value:
     """Return the result of a user-defined aggregate, which adds one event after the other."""
     name, types = aggregate.name, aggregate.types
-    own = own_aggregate(name)
+    own = user_defined_aggregate(name)
     state = guarded(name, own.zero)
     for row in inputs:
         if None not in row:

@@ -129,7 +129,7 @@ _METHODS = ("zero", "add", "merge", "result")
 
 
 @runtime_checkable
-class OwnAggregate(Protocol):
+class UserDefinedAggregate(Protocol):
     """The interface of a user-defined aggregate; see `aggregate`."""
 
     result_type: str
@@ -151,7 +151,7 @@ class OwnAggregate(Protocol):
 class Registration:
     """A user-defined aggregate: an instance of its class, and the type of its result."""
 
-    instance: OwnAggregate
+    instance: UserDefinedAggregate
     type: Type
 
 
@@ -215,7 +215,7 @@ class aggregate:  # noqa: N801  (a decorator)
         )
         return class_
 
-    def _instance(self, class_: type) -> OwnAggregate:
+    def _instance(self, class_: type) -> UserDefinedAggregate:
         try:
             instance = class_()
         except TypeError as error:
@@ -227,10 +227,10 @@ class aggregate:  # noqa: N801  (a decorator)
             message = f"aggregate `{self.name}` lacks the methods {', '.join(missing)}"
             hint = "define zero(), add(state, event), merge(left, right) and result(state)"
             raise WexError("aggregate-class", message, hint)
-        checked: OwnAggregate = instance
+        checked: UserDefinedAggregate = instance
         return checked
 
-    def _result_type(self, instance: OwnAggregate) -> Type:
+    def _result_type(self, instance: UserDefinedAggregate) -> Type:
         name = getattr(instance, "result_type", None)
         type_ = RESULT_TYPES.get(name) if isinstance(name, str) else None
         if type_ is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
-from wex.compile.stream_order import equal, sorting
+from wex.compile.stream_order import equal, stream_order
 from wex.theory import terms
 from wex.theory.letters import guard_of_letters
 from wex.theory.terms import Guard, IsFirst, atoms
@@ -75,7 +75,7 @@ def query_of(
     ]
     guards += [same] if same else []
     relevant = {field.name for guard in guards for field in terms.fields(guard)}
-    order = sorting(meaning, relevant)
+    order = stream_order(meaning, relevant)
     depths = [window.lookback for window in windows]
     depths += [len(assumption.phases) - 1 for assumption in assumptions]
     depths += [-field.offset for guard in [*guards, order.guard] for field in terms.fields(guard)]
