@@ -149,7 +149,7 @@ def _shortest_word(window: AnalysedWindow, entries: list[int]) -> list[int] | No
 
 
 def _literals(window: AnalysedWindow, cls: int) -> list[tuple[Guard, bool]]:
-    """Return the guards that events of a class satisfy or not; a single guard if there are choices."""
+    """Return guards and their truth values on the events of a class, or the guard of the class."""
     letters = window.compiled.letters
     cubes = cover(letters, window.masks[cls])
     if len(cubes) == 1:

@@ -69,7 +69,7 @@ def complete_events(contexts: Contexts, events: Sequence[Event], first: int = 0)
 
 
 def _shifts(query: RegionQuery) -> dict[str, int]:
-    """Return the offset that moves each time field to this century, if no guard can tell."""
+    """Return the offset that moves each time field to this century, if it changes no guard."""
     shifts: dict[str, int] = {}
     for type_, offset in OFFSETS.items():
         moved = [name for name, field_type in query.fields.items() if field_type == type_]
@@ -85,7 +85,7 @@ def _shifts(query: RegionQuery) -> dict[str, int]:
 
 
 def _weight(term: Term, moved: Sequence[str]) -> int | None:
-    """Return by how many offsets a value moves with the fields; None if it does not move linearly."""
+    """Return how often the offset of the moved fields is added to a value; None: it is not linear."""
     match term:
         case Field(name):
             return int(name in moved)

@@ -42,7 +42,8 @@ def assumption_automaton(
 ) -> AssumptionAutomaton | None:
     """Return the automaton of the assumptions of a spec, or None if there are none.
 
-    `unchecked`: with those that are not checked at run time; `only`: just the one of this number.
+    With `unchecked` it includes those that are not checked at run time; `only` is the number of one
+    assumption that is taken alone.
     """
     checked = [
         (assume, lookback)

@@ -198,7 +198,7 @@ class _Compiler:
         return marked(self.letters, sets, mask, (), step, is_final)
 
     def _order(self, op: str, left: Place, right: Place) -> TrackAutomaton:
-        """Return the automaton of `left op right`, as a difference of variables: one - two op bound."""
+        """Return the automaton of `left op right`, computed as `left variable - right variable op bound`."""
         bound = right.offset - left.offset
         one, two = left.variable, right.variable
         if one == two:
@@ -212,7 +212,7 @@ class _Compiler:
         return self._apart(one, two, lambda gap: COMPARE[op](gap, bound), abs(bound) + 1)
 
     def _before_end(self, track: Variable, fits: Callable[[int], bool], far: int) -> TrackAutomaton:
-        """Return the automaton of a distance from a position to the end; from `far` on all fit alike."""
+        """Return the automaton of a distance to the end; `fits` is the same for all distances from `far` on."""
 
         def step(state: object, _: bool, bits: int) -> object:
             if state == BAD or (bits and state is not None):
@@ -234,7 +234,7 @@ class _Compiler:
     def _apart(
         self, one: Variable, two: Variable, fits: Callable[[int], bool], far: int
     ) -> TrackAutomaton:
-        """Return the automaton of a difference of two positions; from `far` on all fit alike."""
+        """Return the automaton of a difference of positions; `fits` is the same for all from `far` on."""
 
         def step(state: object, _: bool, bits: int) -> object:
             if state == BAD:

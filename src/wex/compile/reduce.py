@@ -25,7 +25,7 @@ Row = tuple[bool, ...]
 
 
 def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
-    """Return a window with as few letters, guards and states as can be told."""
+    """Return the same window with fewer letters, guards and states, where possible."""
     letters, form, until = compiled.letters, compiled.form, compiled.until
     kept = _possible(compiled)
     behaviour = {

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) -> tree.Expr:
     """Return a short predicate that is true of exactly the chosen letters.
 
-    `written` are the guards as predicates. Its value for combinations of guards that no gram has is
-    left open, which makes it shorter.
+    `written` are the guards as predicates. For combinations of guards that no gram has, the
+    predicate may be true or false, whichever is shorter.
     """
     everything = letters.everything
     if chosen == everything:
@@ -106,7 +106,7 @@ def with_lets(predicate: tree.Expr, names: Mapping[tree.Expr, tree.Expr]) -> tre
 
 
 def with_lookback(spec: tree.Spec, before: Meaning) -> tree.Spec:
-    """Return a rewritten spec with a `lookback` clause where the new text looks back less far."""
+    """Return a rewritten spec with a `lookback` clause where the new text looks back less far than before."""
     after = meaning_of(spec)
     windows = tuple(
         replace(window, lookback=tree.Int(needed)) if needed > given else window

@@ -101,7 +101,7 @@ def windows_and_tally(
 ) -> DataFrame:
     """Return windows, and among them rows without a window that hold counts: see `counted`.
 
-    A worker has no other way out than rows. `run` is a prefix of the names of files of bad rows.
+    Rows are the only output of a worker. `run` is a prefix of the names of files of bad rows.
     """
     return _mapped(engine, frame, tally=True, handling=handling, run=run)
 

@@ -61,9 +61,9 @@ class Starts:
         return window.final[state] and window.until[cls]
 
     def clears(self, states: Iterable[int], edge: Edge) -> bool:
-        """Tell whether a window ends, before an event or because of it, of a start in some states.
+        """Tell whether a start in one of some states has a window that ends before an event.
 
-        With `keep disjoint` it clears all starts.
+        With `keep disjoint` such a window clears all starts.
         """
         if self.window.until is None:
             return any(self.window.final[state] for state in states)
@@ -151,7 +151,7 @@ class Starts:
         }
 
     def path_to(self, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        """Return the nearest of some places, and a path on which a start comes there."""
+        """Return the nearest of `goals`, and a path on which a start begins and reaches it."""
 
         def successors(place: Place) -> Iterator[tuple[Edge, Place]]:
             context, state = place
@@ -168,7 +168,7 @@ class Starts:
         return route
 
     def loop(self, place: Place, *, same_moment: bool = False) -> list[Edge]:
-        """Return a cycle of a place on which a window ends."""
+        """Return a path from a place back to it on which a window ends."""
 
         def successors(node: tuple[Place, bool]) -> Iterator[tuple[Edge, tuple[Place, bool]]]:
             source, ended = node
@@ -184,7 +184,7 @@ class Starts:
         return cycle[1]
 
     def between(self, place: Place, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        """Return the nearest of some places that a start can reach from a place, and the path."""
+        """Return the nearest of `goals` that a start can reach from a place, and the path to it."""
         return self._shortest(place, goals.__contains__)
 
     def _shortest(self, place: Place, is_goal: Callable[[Place], bool]) -> tuple[Place, list[Edge]]:

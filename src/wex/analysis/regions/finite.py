@@ -83,7 +83,7 @@ class FiniteRegions(RegionGraph):
         )
 
     def _explore(self) -> None:
-        """Explore the memories of streams, and merge those from which the same can follow."""
+        """Explore the memories of streams, and merge those with the same continuations."""
         kinds = [(*kind.values, *kind.truths) for kind in self.kinds.members]
         numbers: Exploration[MemoryNode, None] = Exploration([(0, ())])
         self.steps: list[list[tuple[Step, int]]] = []  # with the kind of the event

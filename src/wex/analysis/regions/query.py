@@ -108,7 +108,7 @@ def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:
 
 
 def assumption_classes(assumption: AssumptionAutomaton, level: int) -> list[list[int]]:
-    """Return the classes of letters of a level: letters on which all states agree, and some state lives."""
+    """Return the letters of a level by their effect: those that kill every state are left out."""
     phase = min(level, len(assumption.phases) - 1)
     states = _states_by_phase(assumption)[phase]
     classes: dict[tuple[int, ...], list[int]] = {}

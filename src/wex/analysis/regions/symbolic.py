@@ -2,7 +2,7 @@
 
 The refinement starts with one region per level. If an action from region R into region T is possible
 for some memories of R and not for others, R is split by the projection. When no region splits any
-more, the graph is exact: the same can follow from every memory of a region.
+more, the graph is exact: all memories of a region have the same continuations.
 """
 
 from __future__ import annotations
