@@ -26,21 +26,21 @@ def check_same_windows(old: str, new: str) -> None:
     >>> head = "stream s (x real) window w match "
     >>> check_same_windows(head + "[x > 0] [x > 0]*", head + "[x > 0]+")
     """
-    change = changed(parse(old), parse(new))
+    change = first_change(parse(old), parse(new))
     if change is not None:
         message = f"the checkpoint was made by another spec: {change}"
         hint = "go on with a spec that finds the same windows, or give a new checkpoint"
         raise StateError("state-spec", message, hint)
 
 
-def changed(old: tree.Spec, new: tree.Spec) -> str | None:
+def first_change(old: tree.Spec, new: tree.Spec) -> str | None:
     """Return the first difference, or None if windows and measures are the same on every stream.
 
     >>> import wex
     >>> head = "stream s (x real) window w match "
-    >>> changed(wex.parse(head + "[x > 0] [x > 0]*"), wex.parse(head + "[x > 0]+")) is None
+    >>> first_change(wex.parse(head + "[x > 0] [x > 0]*"), wex.parse(head + "[x > 0]+")) is None
     True
-    >>> changed(wex.parse(head + "[x > 0]"), wex.parse(head + "[x > 0] measure count() as n"))
+    >>> first_change(wex.parse(head + "[x > 0]"), wex.parse(head + "[x > 0] measure count() as n"))
     'window `w`: the measures were none, and are count() as n'
     """
     before, now = meaning_of(old), meaning_of(new)

@@ -41,7 +41,7 @@ def _recovered(causes: list[Cause]) -> WexError | None:
     return None
 
 
-def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
+def error_for_user(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
     """Return the error for the user of a job; `checkpoint` is that of an endless job."""
     causes = list(causes_of(error))
     own = _recovered(causes)
