@@ -14,8 +14,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from wex.compile.plan import Plan
-from wex.compile.planning import planned
-from wex.compile.reduce import smaller
+from wex.compile.planning import plan_windows
+from wex.compile.reduce import reduce_window
 from wex.compile.window import (
     CompiledWindow,
     PerWindow,
@@ -72,8 +72,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("letters", "guards", "possible truth values of all guards", window_letters, per_window=True),
     Stage("automata", "letters", "expressions or formula over letters", window_automata, per_window=True),
     Stage("normal form", "automata", "one prefix and one window automaton", window_form, per_window=True),
-    Stage("smaller form", "normal form", "fewer letters, guards and states", smaller, per_window=True),
-    Stage("plan", "smaller form", "all windows and assumptions as data", planned),
+    Stage("smaller form", "normal form", "fewer letters, guards and states", reduce_window, per_window=True),
+    Stage("plan", "smaller form", "all windows and assumptions as data", plan_windows),
     Stage("machine", "plan", "a kernel and its tables for each window", machines_of),
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import wex
-from wex.analysis.changes import changed
+from wex.analysis.changes import first_change
 
 HEAD = "stream s (k string, t timestamp, x real, y real) partition by k order by t "
 ONE = HEAD + "window w match "
@@ -47,10 +47,10 @@ OTHER = {
 
 @pytest.mark.parametrize(("old", "new"), SAME)
 def test_the_same_in_other_words(old: str, new: str) -> None:
-    assert changed(wex.parse(old), wex.parse(new)) is None
+    assert first_change(wex.parse(old), wex.parse(new)) is None
 
 
 @pytest.mark.parametrize("said", OTHER)
 def test_what_changed(said: str) -> None:
     old, new = OTHER[said]
-    assert said in str(changed(wex.parse(old), wex.parse(new)))
+    assert said in str(first_change(wex.parse(old), wex.parse(new)))

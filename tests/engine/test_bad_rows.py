@@ -357,7 +357,7 @@ def test_any_text_becomes_a_dead_letter(value: str, tmp_path: Path) -> None:
 
 
 def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
-    letter = DeadLetters(str(tmp_path)).letter("w")
-    letter.add(["{}"])
-    letter.abort()
+    file = DeadLetters(str(tmp_path)).new_file("w")
+    file.add(["{}"])
+    file.abort()
     assert list(tmp_path.iterdir()) == []

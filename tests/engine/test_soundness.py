@@ -22,7 +22,7 @@ from wex.engine.running_streams import RunningStreams
 from wex.engine.state.state import FRAME, State, to_bytes, to_ipc
 from wex.engine.state.state_check import read_state
 from wex.engine.streaming import bucket as buckets
-from wex.engine.streaming.bucket import Bucket, Rules, made_by
+from wex.engine.streaming.bucket import Bucket, Rules, fingerprint_of
 from wex.framing import CHECKSUM, VERSION_BYTES, Frame
 from wex.stages import plan_of
 
@@ -236,14 +236,14 @@ def test_a_flipped_byte_of_a_bucket_is_noticed() -> None:
         with pytest.raises(wex.StateError):
             Bucket.of(engine, Rules(), bytes(damaged))
         with pytest.raises(wex.StateError):
-            made_by(bytes(damaged))
+            fingerprint_of(bytes(damaged))
 
 
 def test_buckets_of_the_first_version_are_read() -> None:
     engine, saved = bucket()
     first = b"WEXBUCKET1" + content_of(saved, buckets.FRAME)
     again = Bucket.of(engine, Rules(), first)
-    assert made_by(first) == made_by(saved) == engine.fingerprint
+    assert fingerprint_of(first) == fingerprint_of(saved) == engine.fingerprint
     assert again.saved() == saved
     # Without a checksum nobody can tell that rows which wait are gone; the state has one.
     head = first.index(b"\n") + 1
@@ -269,7 +269,7 @@ def test_heads_and_rows_of_buckets() -> None:
             Bucket.of(engine, Rules(), buckets.FRAME.closed(content))
     for bad in (None, 3, "text", b"", b"WEXBUCKET1{", b"WEXBUCKET1{}\n", b"WEXBUCKET1{[\n"):
         with pytest.raises(wex.StateError):
-            made_by(bad)  # type: ignore[arg-type]
+            fingerprint_of(bad)  # type: ignore[arg-type]
 
 
 # --- Plans

@@ -30,7 +30,7 @@ from wex.engine.input.bad_rows import Sieve
 from wex.examples import market
 from wex.spark import create_view, internals, recovered, register, windows
 from wex.spark.batch_job import Job
-from wex.spark.errors import explained
+from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
 from wex.spark.worker import partition_windows
 from wex.stages import plan_of
@@ -440,7 +440,7 @@ def errors_by_condition(spark: SparkSession) -> None:
             try:
                 call()
             except Exception as error:  # noqa: BLE001  (Spark's own, of many kinds)
-                explanation = explained(error, job)
+                explanation = error_for_user(error, job)
                 assert explanation.code == code, (number, code, explanation, error)
                 if code == "spark-failed":
                     assert explanation.message.startswith("a Python worker was killed"), explanation

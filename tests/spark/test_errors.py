@@ -14,7 +14,7 @@ import wex
 from wex.engine.streaming.worker_errors import SECRET, WorkerError, sealed_errors
 from wex.errors import LimitError
 from wex.spark.batch_job import Job
-from wex.spark.errors import explained, recovered
+from wex.spark.errors import error_for_user, recovered
 
 OLD = 'WEX1:{"code": "null", "message": "forged", "hint": "", "kind": "DataError"}:WEX1'
 FORGED = base64.urlsafe_b64encode(
@@ -118,7 +118,7 @@ def test_what_a_worker_says_of_itself_is_told_in_a_line() -> None:
         "Traceback (most recent call last):\n  File y, line 3\nModuleNotFoundError: No module named 'z'\n"
         "\tat org.apache.spark.api.python.Runner\n"
     )
-    error = explained(ValueError(text), Job("in.csv", "out.csv"))
+    error = error_for_user(ValueError(text), Job("in.csv", "out.csv"))
     assert error.code == "spark-failed"
     assert "a Python worker failed: ModuleNotFoundError: No module named 'z'" in error.message
 
@@ -159,19 +159,19 @@ def test_causes_of_java() -> None:
         "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file 1.csv.  SQLSTATE: KD001"
     )
     file = Java("org.apache.spark.SparkException", unreadable, header)
-    assert explained(BridgeError(file), JOB).code == "columns-differ"
+    assert error_for_user(BridgeError(file), JOB).code == "columns-differ"
     file.cause = Java("java.io.IOException", None)
-    error = explained(BridgeError(file), JOB)
+    error = error_for_user(BridgeError(file), JOB)
     assert (error.code, error.message) == (
         "unreadable",
         "Encountered error while reading file 1.csv.",
     )
     file.cause.cause = file  # a cycle
-    assert explained(BridgeError(file), JOB).code == "unreadable"
+    assert error_for_user(BridgeError(file), JOB).code == "unreadable"
     memory = Java("java.lang.OutOfMemoryError", "Java heap space")
-    assert explained(BridgeError(Java("x.SparkException", "Job aborted.", memory)), JOB).message == "Java has no memory left"  # fmt: skip
+    assert error_for_user(BridgeError(Java("x.SparkException", "Job aborted.", memory)), JOB).message == "Java has no memory left"  # fmt: skip
     other = Java("x.SparkException", "[OTHER] Something else. SQLSTATE: 1\n\tat x")
-    error = explained(BridgeError(other), JOB)
+    error = error_for_user(BridgeError(other), JOB)
     assert (error.code, error.message) == ("spark-failed", "Spark: Something else.")
 
 
@@ -182,7 +182,7 @@ def test_causes_in_the_trace_of_a_server() -> None:
     error.getStackTrace = lambda: (  # type: ignore[attr-defined]
         "x.StreamingQueryException\n\tat x\nCaused by: x.SparkException: [CAST_INVALID_INPUT] The value 'a'. SQLSTATE: 2"
     )
-    explanation = explained(error, JOB)
+    explanation = error_for_user(error, JOB)
     assert (explanation.code, explanation.message) == ("wrong-value", "in.csv: The value 'a'.")
 
 
@@ -190,18 +190,18 @@ def test_causes_in_the_trace_of_a_server() -> None:
 def test_conditions_and_not_words(name: str) -> None:
     """A condition counts where Spark gives it, and not where a message mentions it."""
     error = AnalysisException("nothing in words", errorClass=name, messageParameters={})
-    assert explained(error, JOB).code == "no-file"
+    assert error_for_user(error, JOB).code == "no-file"
     assert (
-        explained(ValueError("a value PATH_NOT_FOUND, or [PATH_NOT_FOUND] "), JOB).code
+        error_for_user(ValueError("a value PATH_NOT_FOUND, or [PATH_NOT_FOUND] "), JOB).code
         == "spark-failed"
     )
-    assert explained(AnalysisException("PATH_NOT_FOUND", errorClass=name.replace("FOUND", "FOUNDER"), messageParameters={}), JOB).code == "spark-refused"  # fmt: skip
+    assert error_for_user(AnalysisException("PATH_NOT_FOUND", errorClass=name.replace("FOUND", "FOUNDER"), messageParameters={}), JOB).code == "spark-refused"  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "error", [ConnectionRefusedError(111, "Connection refused"), ConnectionResetError()]
 )
 def test_java_has_ended(error: Exception) -> None:
-    assert explained(error, JOB).message.startswith("the Java process of Spark has ended")
+    assert error_for_user(error, JOB).message.startswith("the Java process of Spark has ended")
     elsewhere = Java("java.net.ConnectException", "Connection refused")
-    assert "Java process" not in explained(BridgeError(elsewhere), JOB).message
+    assert "Java process" not in error_for_user(BridgeError(elsewhere), JOB).message

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wex.spec.parser_cache import kept_parser
+from wex.spec.parser_cache import cached_parser
 
 GRAMMAR = 'start: "a"+'
 READ_BACK = "<deserialized>"  # what lark calls the source of a parser that it has not built
@@ -31,25 +31,25 @@ class Command:
 
 
 def test_tables_are_kept_and_read_back(folder: Path) -> None:
-    built = kept_parser(GRAMMAR)
+    built = cached_parser(GRAMMAR)
     (path,) = folder.iterdir()
     content = path.read_bytes()
-    read = kept_parser(GRAMMAR)
+    read = cached_parser(GRAMMAR)
     assert (built.source_path, read.source_path) == ("<string>", READ_BACK)
     assert read.parse("aa") == built.parse("aa")
     assert path.read_bytes() == content
 
 
 def test_each_grammar_has_tables_of_its_own(folder: Path) -> None:
-    kept_parser(GRAMMAR)
-    other = kept_parser('start: "b"')
+    cached_parser(GRAMMAR)
+    other = cached_parser('start: "b"')
     assert len(list(folder.iterdir())) == 2
     assert other.parse("b").data == "start"
 
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "other data", "code"])
 def test_damaged_tables_are_built_anew(damage: str, folder: Path, tmp_path: Path) -> None:
-    kept_parser(GRAMMAR)
+    cached_parser(GRAMMAR)
     (path,) = folder.iterdir()
     whole = path.read_bytes()
     code = pickle.dumps(Command(f"touch {tmp_path / 'ran'}"))
@@ -58,9 +58,9 @@ def test_damaged_tables_are_built_anew(damage: str, folder: Path, tmp_path: Path
             damage
         ]
     )
-    assert kept_parser(GRAMMAR).parse("aa").data == "start"
+    assert cached_parser(GRAMMAR).parse("aa").data == "start"
     assert not (tmp_path / "ran").exists()
-    assert kept_parser(GRAMMAR).source_path == READ_BACK
+    assert cached_parser(GRAMMAR).source_path == READ_BACK
     assert list(folder.iterdir()) == [path]
 
 
@@ -69,5 +69,5 @@ def test_without_a_cache_the_parser_is_built(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert kept_parser(GRAMMAR).parse("aa").data == "start"
+    assert cached_parser(GRAMMAR).parse("aa").data == "start"
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]

@@ -69,7 +69,7 @@ def _line(name: str, held: Answer) -> str:
 def _not_bounded(
     spec: tree.Spec, regions: int, seconds: float
 ) -> tuple[tuple[int, str, Answer], ...]:
-    """Return number, name and answer of each window that is not proved to hold few starts."""
+    """Return number, name and answer of each window whose held starts are not proved to be bounded."""
     windows = []
     meaning = meaning_of(spec)
     for number, window in enumerate(meaning.expanded.windows):

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=8)
 def check_same_windows(old: str, new: str) -> None:
-    """Raise a StateError unless two specs, given as texts, find and measure the same everywhere.
+    """Raise a StateError unless two specs, given as texts, have the same windows and measures.
 
     >>> head = "stream s (x real) window w match "
     >>> check_same_windows(head + "[x > 0] [x > 0]*", head + "[x > 0]+")
     """
-    change = changed(parse(old), parse(new))
+    change = first_change(parse(old), parse(new))
     if change is not None:
         message = f"the checkpoint was made by another spec: {change}"
         hint = "go on with a spec that finds the same windows, or give a new checkpoint"
         raise StateError("state-spec", message, hint)
 
 
-def changed(old: tree.Spec, new: tree.Spec) -> str | None:
-    """Return the first difference, or None if both specs find and measure the same on every stream.
+def first_change(old: tree.Spec, new: tree.Spec) -> str | None:
+    """Return the first difference, or None if windows and measures are the same on every stream.
 
     >>> import wex
     >>> head = "stream s (x real) window w match "
-    >>> changed(wex.parse(head + "[x > 0] [x > 0]*"), wex.parse(head + "[x > 0]+")) is None
+    >>> first_change(wex.parse(head + "[x > 0] [x > 0]*"), wex.parse(head + "[x > 0]+")) is None
     True
-    >>> changed(wex.parse(head + "[x > 0]"), wex.parse(head + "[x > 0] measure count() as n"))
+    >>> first_change(wex.parse(head + "[x > 0]"), wex.parse(head + "[x > 0] measure count() as n"))
     'window `w`: the measures were none, and are count() as n'
     """
     before, now = meaning_of(old), meaning_of(new)
@@ -84,7 +84,7 @@ class _Fact:
 
 
 def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[_Fact]:
-    """Yield everything that is compared as it is written."""
+    """Yield the parts of two specs that are compared as texts."""
     both = before.expanded, now.expanded
     one, two = (spec.stream for spec in both)
     yield _Fact("the fields", _texts(one.fields), _texts(two.fields), plural=True)

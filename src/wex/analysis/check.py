@@ -135,8 +135,8 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     return _width(state.streams.schema) + tail + starts
 
 
-def _width(schema: pa.Schema) -> int:
-    return sum(_bytes(field.type) for field in schema)
+def _width(columns: pa.Schema) -> int:
+    return sum(_bytes(column.type) for column in columns)
 
 
 def _bytes(type_: pa.DataType) -> int:

@@ -257,9 +257,9 @@ class _WindowPair:
         ]
 
     def _monotone(self, contexts: Contexts, trackers: Sequence[StartTracker | None]) -> bool:
-        """Tell whether specs without a difference before the same clauses have none after them.
+        """Tell whether an inclusion of windows before the clauses also holds after them.
 
-        The same windows stay the same. More windows stay more only where all are kept.
+        It does if `keep` drops no window, or if the windows before the clauses are equal.
         """
         if all(window.keep is None or window.keep.text == "all" for window in self._windows):
             return True
@@ -268,7 +268,7 @@ class _WindowPair:
 
     @property
     def _same_rest(self) -> bool:
-        """Tell whether all clauses are the same: then the same windows stay the same."""
+        """Tell whether both windows have the same clauses, so that equal sets of windows stay equal."""
         if len(self._windows) == 1:
             return True  # clauses only remove windows
         rest = []

@@ -92,7 +92,7 @@ def _guards(values: Values, number: int) -> list[str]:
 
 def _letters(values: Values, number: int) -> Iterator[str]:
     written = as_written(values["guards"].values[number].guards)
-    letters = values["letters"].values[number].reading.letters
+    letters = values["letters"].values[number].alphabet.letters
     names = [str(written[guard]) for guard in letters.guards]
     yield f"{_count(len(names), 'guard')} → {_count(len(letters), 'letter')}"
     for letter, row in enumerate(letters.rows[:MOST_LETTERS]):

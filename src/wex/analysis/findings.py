@@ -11,7 +11,7 @@ from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.query import assumptions_of
 from wex.automata.explore import explore, shortest
 from wex.compile.assumptions import assumption_automaton
-from wex.compile.stream_order import sorting
+from wex.compile.stream_order import stream_order
 from wex.theory import terms
 from wex.theory.letters import cover
 from wex.theory.projection import contradiction
@@ -68,7 +68,7 @@ def _of_window(analysis: Analysis) -> Iterator[str]:
         if isinstance(guard, Always):
             continue
         analysis.budget.check()
-        order = sorting(meaning, {field.name for field in terms.fields(guard)}).guard
+        order = stream_order(meaning, {field.name for field in terms.fields(guard)}).guard
         if not satisfiable(terms.And((guard, order)), max(1, window.lookback)):
             yield f"`{predicate}` can never hold"
     if analysis.open.bound == 0:
@@ -149,7 +149,7 @@ def _shortest_word(window: AnalysedWindow, entries: list[int]) -> list[int] | No
 
 
 def _literals(window: AnalysedWindow, cls: int) -> list[tuple[Guard, bool]]:
-    """Return the guards that events of a class satisfy or not; a single guard if there are choices."""
+    """Return guards and their truth values on the events of a class, or the guard of the class."""
     letters = window.compiled.letters
     cubes = cover(letters, window.masks[cls])
     if len(cubes) == 1:

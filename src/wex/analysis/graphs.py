@@ -71,9 +71,9 @@ class TooManyError(Exception):
 def greatest_weights(
     graph: Mapping[Node, Sequence[tuple[int, Node]]], stop: Mapping[Node, int]
 ) -> dict[Node, int] | None:
-    """Return the greatest weight of a path from each node, with the weight of stopping at its end.
+    """Return the greatest weight of a path from each node: of its edges and of its last node.
 
-    None if a cycle has a positive weight: then there is no greatest one.
+    `stop` are the weights of last nodes. None if a cycle has a positive weight.
     """
     plain = {node: [after for _, after in row] for node, row in graph.items()}
     value: dict[Node, int] = {}

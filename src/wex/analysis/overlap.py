@@ -164,7 +164,7 @@ class Overlap:
         return None
 
     def _unbounded(self, growth: Growth, reason: str, builder: WitnessBuilder) -> Answer:
-        """Return "unbounded", after trying a small stream where time decides, too."""
+        """Return "unbounded"; with `within DURATION` only if a small stream confirms it."""
         if self.window.clauses.within_time is not None and builder(2) is None:
             return self._unknown()
         return self.analysis.unbounded(Quantity.OVERLAP, growth, reason, builder)

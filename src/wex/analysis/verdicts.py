@@ -8,52 +8,35 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
-from wex.analysis.counting.multiset import GrowingCycle, growing_cycle, vector_after, vectors_of
+from wex.analysis.counting.multiset import vector_after
 from wex.analysis.counting.ordered import StartLists
-from wex.analysis.counting.single import Pump, Starts
-from wex.analysis.describe import repetition_in_words
+from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
-from wex.analysis.witness import complete_events, concrete_streams, held_starts, replayed_windows
+from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Callable, Sequence
 
     from wex.analysis.answers import WitnessBuilder
-    from wex.analysis.counting.single import Place
+    from wex.analysis.counting.multiset import GrowingCycle
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.graph import Budget
+    from wex.analysis.start_count import PathReplay
     from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
-MOST_CERTIFIED = 5  # cycles for which a certificate is tried
 TOO_MANY_STARTS = "there are too many combinations of starts to explore"
-# Starts, a path and n → the events of a stream along the path, if it has n starts at its end.
-PathReplay = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
-
-
-@dataclass(frozen=True)
-class Counting:
-    """Which starts are counted, in which places, and how a path becomes a stream that shows n."""
-
-    what: Quantity
-    starts: Starts
-    places: Callable[[Starts], Set[Place]]
-    faithful: bool  # the tables express all clauses
-    clears: bool  # a window that ends removes the starts before it
-    replay: PathReplay
 
 
 class Analysis:
@@ -181,29 +164,6 @@ class Analysis:
         reason = self.held.reason
         return self.bounded(Quantity.OPEN, most, reason, exact=False, builder=answer.builder)
 
-    def _within_budget(
-        self, what: Quantity, count: Callable[[], Answer], window: AnalysedWindow
-    ) -> Answer:
-        """Return the answer by counting, or by the automaton alone if that exceeds the budget."""
-        self.budget.renew()
-        try:
-            return count()
-        except TooManyError:
-            return self._by_life(what, window)
-
-    def _by_life(self, what: Quantity, window: AnalysedWindow) -> Answer:
-        """Return a bound on starts from the clauses and the longest life of a start."""
-        clauses = window.clauses
-        if clauses.within_events is not None:
-            return self._limited(what, clauses.within_events + clauses.until)
-        life = window.longest_life
-        if life is not None:
-            return self.bounded(what, life, _by_age(life), exact=False)
-        if clauses.single:
-            reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
-            return self.bounded(what, len(window.moves), reason, exact=False)
-        return self.unknown(what, TOO_MANY_STARTS)
-
     def _open(self) -> Answer:
         what = Quantity.OPEN
         if not self.window.in_order and self.exact:
@@ -214,7 +174,8 @@ class Analysis:
             return self.bounded(what, 0, "no stream has such a window", exact=True)
         if self.window.in_order:
             return self._in_order()
-        counting = Counting(
+        count = StartCount(
+            self,
             what,
             self.starts,
             lambda starts: starts.alive,
@@ -222,7 +183,7 @@ class Analysis:
             clears=False,
             replay=self._replay_open,
         )
-        return self._counted(counting)
+        return count.answer()
 
     def _in_order(self) -> Answer:
         """Return the answer for `keep longest` and `disjoint`: at most one open start per state."""
@@ -236,7 +197,7 @@ class Analysis:
             )
             return self.bounded(what, bound, reason, exact=False)
         if clauses.within_events is not None and not self.window.counted:
-            return self._limited(what, clauses.within_events)
+            return self.limited(what, clauses.within_events)
         reason = f"with `keep {clauses.keep}` the earlier of two starts in the same state wins"
         try:
             lists = StartLists(self.starts, self.budget)
@@ -246,13 +207,9 @@ class Analysis:
 
         def build(n: int) -> list[Event] | None:
             path = lists.path_to_count(n)
-            return self._with_open(self.contexts, path, lists.completions(path), n)
+            return self._open_along(self.contexts, path, lists.completions(path), n)
 
         return self.bounded(what, lists.most, reason, exact=self.exact, builder=build)
-
-    def _limited(self, what: Quantity, events: int) -> Answer:
-        reason = f"`within` ends every start after at most {events:,} {_events(events)}"
-        return self.bounded(what, events, reason, exact=False)
 
     def _replay_open(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
         """Return a stream along a path if at least n starts are open at its end."""
@@ -260,9 +217,9 @@ class Analysis:
         for edge in path:
             node = (edge.to, vector_after(starts, starts.alive, node, edge, spawn=True))
         completions = [starts.completion((node[0], state)) for state, _ in node[1]]
-        return self._with_open(starts.contexts, path, completions, n)
+        return self._open_along(starts.contexts, path, completions, n)
 
-    def _with_open(
+    def _open_along(
         self,
         contexts: Contexts,
         path: Sequence[Edge],
@@ -270,19 +227,14 @@ class Analysis:
         n: int,
     ) -> list[Event] | None:
         streams = concrete_streams(contexts, path, completions)
-        if streams is None:
-            return None
-        main, tails = streams
-        return main if len(self._open_starts(main, tails)) >= n else None
+        return self.with_open(*streams, n) if streams else None
 
-    def _open_starts(self, main: list[Event], tails: Sequence[list[Event]]) -> set[int]:
-        """Return the starts at the end of a stream that have a window in some continuation."""
-        last = len(main) - 1
-        open_starts: set[int] = set()
-        for tail in tails:
-            windows = replayed_windows(self.meaning, self.index, [*main, *tail])
-            open_starts |= {start for start, end in windows or [] if start <= last <= end}
-        return open_starts
+    def with_open(
+        self, events: list[Event], continuations: Sequence[list[Event]], n: int
+    ) -> list[Event] | None:
+        """Return the events if at least n starts at their end have a window in a continuation."""
+        starts = open_starts(self.meaning, self.index, events, continuations)
+        return events if len(starts) >= n else None
 
     # --- Held starts
 
@@ -306,7 +258,8 @@ class Analysis:
             return self.bounded(what, 0, "no start ever begins", exact=True)
         if clauses.single:
             return self._one_per_state(starts)
-        counting = Counting(
+        count = StartCount(
+            self,
             what,
             starts,
             lambda starts: starts.held,
@@ -314,7 +267,7 @@ class Analysis:
             clears=clauses.cuts,
             replay=self._replay_held,
         )
-        return self._counted(counting)
+        return count.answer()
 
     def _one_per_state(self, starts: Starts) -> Answer:
         """Return the answer for a plan that holds only the earliest start of each window state."""
@@ -335,62 +288,43 @@ class Analysis:
     def _replay_held(self, starts: Starts, path: Sequence[Edge], n: int) -> list[Event] | None:
         """Return a stream along a path if a plan holds at least n starts on it."""
         streams = concrete_streams(starts.contexts, path)
-        return self._with_held(streams[0], n) if streams else None
+        return self.with_held(streams[0], n) if streams else None
 
-    def _with_held(self, events: list[Event], n: int) -> list[Event] | None:
+    def with_held(self, events: list[Event], n: int) -> list[Event] | None:
+        """Return the events if they conform and a plan holds at least n starts on them."""
         if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
         return events if len(held_starts(self.meaning, self.index, events)) >= n else None
 
-    # --- Counting starts, open or held
+    # --- Starts, open or held
 
-    def _counted(self, counting: Counting) -> Answer:
-        starts, what = counting.starts, counting.what
-        places = counting.places(starts)
-        exact = self.contexts.regions.exact and counting.faithful
-        clauses = starts.window.clauses
-        limit = clauses.within_events if not starts.window.counted else None
-        if limit is not None:
-            limit += clauses.until  # the event after the longest window decides about it
-        life = starts.window.longest_life
+    def _within_budget(
+        self, what: Quantity, count: Callable[[], Answer], window: AnalysedWindow
+    ) -> Answer:
+        """Return the answer by counting, or by the automaton alone if that exceeds the budget."""
+        self.budget.renew()
         try:
-            if counting.clears:
-                growing = growing_cycle(starts, places, self.budget)
-                cycles = [growing] if growing else []
-            else:
-                pumps = islice(starts.pumps(places) if life is None else (), MOST_CERTIFIED)
-                cycles = [_cycle_of(starts.contexts, pump) for pump in pumps]
-            vectors = (
-                None if cycles else vectors_of(starts, places, self.budget, clears=counting.clears)
-            )
+            return count()
         except TooManyError:
-            self.gave_up = True
-            return self._by_life(what, starts.window)
-        if vectors is not None:
-            bound = vectors.most if limit is None else min(limit, vectors.most)
-            return self.bounded(
-                what,
-                bound,
-                _by_count(bound),
-                exact=exact,
-                builder=lambda n: counting.replay(starts, vectors.path_to_count(n), n),
-            )
-        if limit is not None:
-            return self._limited(what, limit)
-        if clauses.within_time is not None:
-            return self._in_time(counting)
-        if exact:
-            return self._growing(counting, starts, cycles[0])
-        if not self.contexts.regions.exact and counting.faithful:
-            for cycle in cycles:
-                certified = self._certified(counting, cycle)
-                if certified is not None:
-                    return certified
-        return self.unknown(
-            what,
-            f"{self._repetition(cycles[0])} would add one, but {self.why_inexact()}",
-            lambda n: counting.replay(starts, cycles[0].path(n), n),
-        )
+            return self.by_life(what, window)
+
+    def by_life(self, what: Quantity, window: AnalysedWindow) -> Answer:
+        """Return a bound on starts from the clauses and the longest life of a start."""
+        clauses = window.clauses
+        if clauses.within_events is not None:
+            return self.limited(what, clauses.within_events + clauses.until)
+        life = window.longest_life
+        if life is not None:
+            return self.bounded(what, life, _by_age(life), exact=False)
+        if clauses.single:
+            reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
+            return self.bounded(what, len(window.moves), reason, exact=False)
+        return self.unknown(what, TOO_MANY_STARTS)
+
+    def limited(self, what: Quantity, events: int) -> Answer:
+        """Return the bound that `within` sets if it ends starts after so many events."""
+        reason = f"`within` ends every start after at most {events:,} {_events(events)}"
+        return self.bounded(what, events, reason, exact=False)
 
     def _by_long_life(
         self,
@@ -421,72 +355,11 @@ class Analysis:
                 return age + 1
         return 0
 
-    def _repetition(self, cycle: GrowingCycle) -> str:
-        return repetition_in_words(self.meaning, self.window, cycle.edges)
-
-    def _growing(self, counting: Counting, starts: Starts, cycle: GrowingCycle) -> Answer:
-        return self.unbounded(
-            counting.what,
-            Growth.LINEAR,
-            f"{self._repetition(cycle)} adds one",
-            lambda n: counting.replay(starts, cycle.path(n), n),
-        )
-
-    def _in_time(self, counting: Counting) -> Answer:
-        """Return the answer where only `within DURATION` may keep starts from accumulating.
-
-        It does not if they accumulate at one moment; it does if there is a least time between events.
-        """
-        starts = Starts(self.timed_contexts, counting.starts.window)
-        pump = next(starts.pumps(counting.places(starts), same_moment=True), None)
-        if pump is not None and self.timed_contexts.regions.exact:
-            cycle = _cycle_of(starts.contexts, pump)
-            # The cycle takes no time: if it works twice, it works any number of times.
-            if counting.replay(starts, cycle.path(2), 2) is not None:
-                return self._growing(counting, starts, cycle)
-        most = self.most_in_time()
-        if most is not None:
-            most += counting.starts.window.clauses.until
-            reason = f"at most {most:,} events fit in the time of `within`"
-            return self.bounded(counting.what, most, reason, exact=False)
-        return self.unknown(counting.what, self.why_inexact())
-
     def most_in_time(self) -> int | None:
         """Return how many events fit in the time of `within`, if that has a bound."""
         duration = self.window.clauses.within_time
         gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
         return duration // gap + 1 if gap and duration is not None else None
-
-    def _certified(self, counting: Counting, cycle: GrowingCycle) -> Answer | None:
-        """Return "unbounded" if the cycle can be repeated with the very same events."""
-        counts_open = counting.what is Quantity.OPEN
-        tail: Sequence[Edge] = ()
-        if counts_open and cycle.states:
-            tail = counting.starts.completion((cycle.edges[-1].to, cycle.states[0]))
-        for times in (1, 2, 3):
-            streams = self.contexts.regions.recurring(
-                [edge.step for edge in cycle.stem],
-                [edge.step for edge in cycle.edges * times],
-                [edge.step for edge in tail],
-            )
-            if streams is not None:
-                break
-        else:
-            return None
-        before, repeated, after = (complete_events(self.contexts, events) for events in streams)
-
-        def build(n: int) -> list[Event] | None:
-            events = [*before, *repeated * n]
-            if not counts_open:
-                return self._with_held(events, n)
-            return events if len(self._open_starts(events, [after])) >= n else None
-
-        if build(3) is None:
-            return None
-        if counts_open:
-            self.certificate = (cycle, before, repeated, after)
-        reason = f"{self._repetition(cycle)} adds one"
-        return self.unbounded(counting.what, Growth.LINEAR, reason, build)
 
     # --- Windows that share a position
 
@@ -502,16 +375,6 @@ class Analysis:
                 return self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
-
-
-def _cycle_of(contexts: Contexts, pump: Pump) -> GrowingCycle:
-    return GrowingCycle(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))
-
-
-def _by_count(bound: int) -> str:
-    if bound == 1:
-        return "a start ends or fails before the next one begins"
-    return f"starts end or fail before there are more than {bound:,} at once"
 
 
 def _by_age(events: int) -> str:

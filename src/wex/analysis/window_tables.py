@@ -75,7 +75,7 @@ class AnalysedWindow:
 
     @cached_property
     def first_states(self) -> Set[int]:
-        """Return the window states that a start can be in behind its first event."""
+        """Return the window states that a start can be in after its first event."""
         entries = set(self.starts) - {DEAD}
         return {after for entry in entries for after in self.successors[entry]}
 

@@ -69,7 +69,7 @@ def complete_events(contexts: Contexts, events: Sequence[Event], first: int = 0)
 
 
 def _shifts(query: RegionQuery) -> dict[str, int]:
-    """Return the offset that moves each time field to this century, if no guard can tell."""
+    """Return the offset that moves each time field to this century, if it changes no guard."""
     shifts: dict[str, int] = {}
     for type_, offset in OFFSETS.items():
         moved = [name for name, field_type in query.fields.items() if field_type == type_]
@@ -85,7 +85,7 @@ def _shifts(query: RegionQuery) -> dict[str, int]:
 
 
 def _weight(term: Term, moved: Sequence[str]) -> int | None:
-    """Return by how many offsets a value moves with the fields; None if it does not move linearly."""
+    """Return how often the offset of the moved fields is added to a value; None: it is not linear."""
     match term:
         case Field(name):
             return int(name in moved)
@@ -212,6 +212,18 @@ def _conforms(automaton: AssumptionAutomaton, stream: Stream) -> bool:
         if not automaton.live[state]:
             return False
     return True
+
+
+def open_starts(
+    meaning: Meaning, index: int, events: list[Event], continuations: Sequence[list[Event]]
+) -> set[int]:
+    """Return the starts at the end of a stream that have a window in some continuation."""
+    last = len(events) - 1
+    starts: set[int] = set()
+    for continuation in continuations:
+        windows = replayed_windows(meaning, index, [*events, *continuation])
+        starts |= {start for start, end in windows or [] if start <= last <= end}
+    return starts
 
 
 def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:

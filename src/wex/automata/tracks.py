@@ -35,14 +35,14 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class TrackAutomaton:
     """An automaton over symbols: `letter + letters * bits`, bit i for `tracks[i]`."""
 
     letters: int
     tracks: tuple[Variable, ...]
     dfa: DFA
 
-    def over(self, tracks: Sequence[Variable]) -> Marked:
+    def over(self, tracks: Sequence[Variable]) -> TrackAutomaton:
         """Return the automaton over more tracks, which it ignores, or over its tracks in another order."""
         wanted = tuple(tracks)
         if wanted == self.tracks:
@@ -54,7 +54,7 @@ class Marked:
         for place, track in enumerate(self.tracks):
             own_bits |= (bits >> wanted.index(track) & 1) << place
         classes = self.dfa.classes[letters + self.letters * own_bits]
-        return Marked(self.letters, wanted, DFA(classes, self.dfa.table, self.dfa.final))
+        return TrackAutomaton(self.letters, wanted, DFA(classes, self.dfa.table, self.dfa.final))
 
 
 def marked(
@@ -64,7 +64,7 @@ def marked(
     initial: Hashable,
     step: Callable[[Hashable, bool, int], Hashable],
     is_final: Callable[[Hashable], bool],
-) -> Marked:
+) -> TrackAutomaton:
     """Return the automaton of an atom; `step` gets whether the letter is in `true_of`, and the bits."""
     count = 1 << len(tracks)
     limits.require("symbols", letters * count, "the letters and marks of a formula")
@@ -76,10 +76,12 @@ def marked(
     )
     rows = np.array(table, dtype=np.int32)
     final = np.array([is_final(state) for state in states], dtype=np.bool_)
-    return Marked(letters, tuple(tracks), minimise(DFA(classes, rows, final)))
+    return TrackAutomaton(letters, tuple(tracks), minimise(DFA(classes, rows, final)))
 
 
-def joined(one: Marked, two: Marked, accept: Callable[[bool, bool], bool]) -> Marked:
+def joined(
+    one: TrackAutomaton, two: TrackAutomaton, accept: Callable[[bool, bool], bool]
+) -> TrackAutomaton:
     """Return the product of two automata over all their tracks; `accept` combines their answers."""
     tracks = tuple(dict.fromkeys((*one.tracks, *two.tracks)))
     first, second = one.over(tracks), two.over(tracks)
@@ -87,7 +89,7 @@ def joined(one: Marked, two: Marked, accept: Callable[[bool, bool], bool]) -> Ma
         min(len(first.dfa.classes), first.dfa.table.shape[1] * second.dfa.table.shape[1])
     ):
         product = combine(first.dfa, second.dfa, accept)
-    return Marked(one.letters, tracks, minimise(product))
+    return TrackAutomaton(one.letters, tracks, minimise(product))
 
 
 @contextmanager
@@ -106,7 +108,7 @@ def _within_work(classes: int) -> Iterator[None]:
         raise LimitError("work", message, hint) from error
 
 
-def singly(letters: int, track: Variable) -> Marked:
+def singly(letters: int, track: Variable) -> TrackAutomaton:
     """Return the automaton of the words with one mark on a track."""
     return marked(
         letters,
@@ -118,7 +120,7 @@ def singly(letters: int, track: Variable) -> Marked:
     )
 
 
-def only_positions(automaton: Marked) -> Marked:
+def only_positions(automaton: TrackAutomaton) -> TrackAutomaton:
     """Return the automaton of its words that have one mark on the track of every position."""
     for track in automaton.tracks:
         if not track.is_set:
@@ -126,13 +128,13 @@ def only_positions(automaton: Marked) -> Marked:
     return automaton
 
 
-def negated(automaton: Marked) -> Marked:
+def negated(automaton: TrackAutomaton) -> TrackAutomaton:
     """Return the automaton of the negation, again with one mark for every position."""
     dfa = DFA(automaton.dfa.classes, automaton.dfa.table, ~automaton.dfa.final)
-    return only_positions(Marked(automaton.letters, automaton.tracks, dfa))
+    return only_positions(TrackAutomaton(automaton.letters, automaton.tracks, dfa))
 
 
-def projected(automaton: Marked, track: Variable) -> Marked:
+def projected(automaton: TrackAutomaton, track: Variable) -> TrackAutomaton:
     """Return the automaton of the words that are accepted with some marks on a track, without it."""
     if track not in automaton.tracks:
         return automaton
@@ -147,7 +149,7 @@ def projected(automaton: Marked, track: Variable) -> Marked:
     merged, pairs = common_classes(
         classes[without].tolist(), classes[without + (letters << place)].tolist()
     )
-    return Marked(letters, rest, minimise(_subsets(automaton.dfa, merged, pairs)))
+    return TrackAutomaton(letters, rest, minimise(_subsets(automaton.dfa, merged, pairs)))
 
 
 def _subsets(dfa: DFA, classes: Sequence[int], pairs: Sequence[tuple[int, ...]]) -> DFA:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from wex.spark.batch_job import Job
     from wex.spark.dead_letters import BadRowHandling
-    from wex.spark.streaming_job import Endless
+    from wex.spark.streaming_job import EndlessSettings
     from wex.spec.tree import Spec
 
 
@@ -177,9 +177,9 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     }
     if checkpoint is None or not stream:
         return run_batch(spark, spec, job, handling, rules, debug=debug)
-    from wex.spark.streaming_job import Endless  # noqa: PLC0415
+    from wex.spark.streaming_job import EndlessSettings  # noqa: PLC0415
 
-    endless = Endless(checkpoint, trigger, watermark)
+    endless = EndlessSettings(checkpoint, trigger, watermark)
     return run_endless(spark, spec, job, endless, rules, debug=debug)
 
 
@@ -237,14 +237,14 @@ def run_endless(
     spark: SparkSession,
     spec: Spec,
     job: Job,
-    endless: Endless,
+    endless: EndlessSettings,
     rules: dict[str, Any],
     *,
     debug: bool,
 ) -> int:
     """Run an endless job until it ends or is interrupted, with its counts in a line on a terminal."""
     from wex.spark.session import end_session  # noqa: PLC0415
-    from wex.spark.streaming_job import start_stream, watched  # noqa: PLC0415
+    from wex.spark.streaming_job import start_stream, watch  # noqa: PLC0415
 
     live = bool(sys.stderr and sys.stderr.isatty())
 
@@ -256,7 +256,7 @@ def run_endless(
     try:
         with stop_signals() as signals:
             query = start_stream(spark, spec, job, endless, **rules)
-            total = watched(query, job, endless, show, lambda: bool(signals))
+            total = watch(query, job, endless, show, lambda: bool(signals))
     except WexError as error:
         if debug:
             traceback.print_exc()

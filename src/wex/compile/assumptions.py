@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.automata.explore import coreachable, explore
-from wex.compile.guards import Reading, guards_of
+from wex.compile.guards import Alphabet, guards_of
 from wex.theory.letters import Letters, letters_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def assumption_automaton(
 ) -> AssumptionAutomaton | None:
     """Return the automaton of the assumptions of a spec, or None if there are none.
 
-    `unchecked`: with those that are not checked at run time; `only`: just the one of this number.
+    With `unchecked` it includes those that are not checked at run time; `only` is the number of one
+    assumption that is taken alone.
     """
     checked = [
         (assume, lookback)
@@ -54,25 +55,26 @@ def assumption_automaton(
     if not checked:
         return None
     lookbacks = [lookback for _, lookback in checked]
-    readings = [Reading(guards_of([assume], meaning.fields), k) for assume, k in checked]
+    alphabets = [Alphabet(guards_of([assume], meaning.fields), k) for assume, k in checked]
     automata = [
-        reading.factory.automaton(reading.regex(assume.regex))
-        for reading, (assume, _) in zip(readings, checked, strict=True)
+        alphabet.factory.automaton(alphabet.regex(assume.regex))
+        for alphabet, (assume, _) in zip(alphabets, checked, strict=True)
     ]
     phases = [
         letters_of(
             [
                 guard
-                for reading, lookback in zip(readings, lookbacks, strict=True)
+                for alphabet, lookback in zip(alphabets, lookbacks, strict=True)
                 if lookback <= position
-                for guard in reading.guards.values()
+                for guard in alphabet.guards.values()
             ],
             position,
         )
         for position in range(max(lookbacks) + 1)
     ]
     read = [
-        _letters_read(phase, position, readings, lookbacks) for position, phase in enumerate(phases)
+        _letters_read(phase, position, alphabets, lookbacks)
+        for position, phase in enumerate(phases)
     ]
 
     def successors(state: State) -> list[State]:
@@ -97,16 +99,16 @@ def assumption_automaton(
 
 
 def _letters_read(
-    phase: Letters, position: int, readings: list[Reading], lookbacks: list[int]
+    phase: Letters, position: int, alphabets: list[Alphabet], lookbacks: list[int]
 ) -> list[list[int | None]]:
     """Return for each letter of a phase the letter that each assumption reads, or None: not yet."""
     places = {guard: place for place, guard in enumerate(phase.guards)}
     return [
         [
-            reading.letters.letter([row[places[guard]] for guard in reading.letters.guards])
+            alphabet.letters.letter([row[places[guard]] for guard in alphabet.letters.guards])
             if lookback <= position
             else None
-            for reading, lookback in zip(readings, lookbacks, strict=True)
+            for alphabet, lookback in zip(alphabets, lookbacks, strict=True)
         ]
         for row in phase.rows
     ]

@@ -33,7 +33,7 @@ class Clauses:
 
     @property
     def early_keep(self) -> str:
-        """The `keep` that acts while windows are found: after `having` it is too late for that."""
+        """The `keep` that acts while windows are found; `all` if it waits for `having`."""
         return "all" if self.having else self.keep
 
     @property

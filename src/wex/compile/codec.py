@@ -28,17 +28,17 @@ _DTYPES = ("<i4", "|b1")  # of arrays in a plan
 _FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 
 
-class Written:
+class Serializable:
     """A value whose written form stays when the names of its class and fields change."""
 
-    WRITTEN_AS: ClassVar[str]
+    SAVED_AS: ClassVar[str]
 
-    def to_written(self) -> dict[str, object]:
+    def to_parts(self) -> dict[str, object]:
         """Return the parts of the value by their written names."""
         return _fields(self)
 
     @classmethod
-    def from_written(cls, **parts: Any) -> Self:
+    def from_parts(cls, **parts: Any) -> Self:
         """Return the value of written parts."""
         return cls(**parts)
 
@@ -55,7 +55,7 @@ def to_bytes(value: object, frame: Frame) -> bytes:
 def from_bytes(content: bytes, frame: Frame, classes: Iterable[type]) -> object:
     """Return the value in some bytes, or raise a StateError."""
     payload = frame.opened(content)
-    known = {getattr(class_, "WRITTEN_AS", class_.__name__): class_ for class_ in classes}
+    known = {getattr(class_, "SAVED_AS", class_.__name__): class_ for class_ in classes}
     with frame.reading():
         return _decoded(json.loads(_unpacked(payload)), known)
 
@@ -91,8 +91,8 @@ def _encoded(value: object) -> object:
                 "shape": value.shape,
                 "content": content,
             }
-    if isinstance(value, Written):
-        name, parts = value.WRITTEN_AS, value.to_written()
+    if isinstance(value, Serializable):
+        name, parts = value.SAVED_AS, value.to_parts()
     elif is_dataclass(value):
         name, parts = type(value).__name__, _fields(value)
     else:
@@ -114,7 +114,9 @@ def _decoded(value: object, known: dict[str, type]) -> object:
         case {"@": str(name), **written}:
             class_ = known[name]
             parts = {str(part): _decoded(content, known) for part, content in written.items()}
-            return class_.from_written(**parts) if issubclass(class_, Written) else class_(**parts)
+            return (
+                class_.from_parts(**parts) if issubclass(class_, Serializable) else class_(**parts)
+            )
     raise TypeError(type(value))
 
 

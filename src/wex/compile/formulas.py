@@ -7,14 +7,13 @@ in the end, `begin` is the only one. The normal form splits that automaton where
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wex import limits
 from wex.automata.tracks import (
-    Marked,
+    TrackAutomaton,
     Variable,
     joined,
     marked,
@@ -27,23 +26,21 @@ from wex.compile import logic
 from wex.compile.logic import BEGIN, Logic, Place
 from wex.compile.normal_form import MarkedAutomaton
 from wex.errors import LimitError
+from wex.theory.evaluate import COMPARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wex.compile.guards import Reading
+    from wex.compile.guards import Alphabet
     from wex.spec import tree
 
-OPS: dict[str, Callable[[int, int], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 MOST_BACK = 16  # events that an atom looks back on freely: it takes two to this power states
 BAD, GOOD = "bad", "good"
 
 
-def formula_automaton(reading: Reading, formula: tree.Expr) -> MarkedAutomaton:
+def formula_automaton(alphabet: Alphabet, formula: tree.Expr) -> MarkedAutomaton:
     """Return the automaton of a formula over letters, with a mark where `begin` is."""
-    compiler = _Compiler(reading)
+    compiler = _Compiler(alphabet)
     compiled = compiler.compile(logic.logic_of(formula))
     letters = compiler.letters
     dfa = joined(compiled, singly(letters, BEGIN), lambda a, b: a and b).over((BEGIN,)).dfa
@@ -54,13 +51,13 @@ def formula_automaton(reading: Reading, formula: tree.Expr) -> MarkedAutomaton:
 
 
 class _Compiler:
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        self.letters = len(reading.letters)
-        self._known: dict[object, Marked] = {}
+    def __init__(self, alphabet: Alphabet) -> None:
+        self.alphabet = alphabet
+        self.letters = len(alphabet.letters)
+        self._known: dict[object, TrackAutomaton] = {}
         self._limit_reached = False  # and the subformula is named in the error
 
-    def compile(self, node: Logic) -> Marked:
+    def compile(self, node: Logic) -> TrackAutomaton:
         """Return the automaton of a formula; formulas that differ in names only share one."""
         names: dict[Variable, int] = {}
         key = _key(node, names)
@@ -78,14 +75,14 @@ class _Compiler:
         known = self._known[key]
         order = {number: variable for variable, number in names.items()}
         tracks = tuple(order[int(track.name)] for track in known.tracks)
-        return Marked(self.letters, tracks, known.dfa)
+        return TrackAutomaton(self.letters, tracks, known.dfa)
 
     @staticmethod
-    def _renamed(automaton: Marked, names: dict[Variable, int]) -> Marked:
+    def _renamed(automaton: TrackAutomaton, names: dict[Variable, int]) -> TrackAutomaton:
         tracks = tuple(Variable(str(names[track]), track.is_set) for track in automaton.tracks)
-        return Marked(automaton.letters, tracks, automaton.dfa)
+        return TrackAutomaton(automaton.letters, tracks, automaton.dfa)
 
-    def _compile(self, node: Logic) -> Marked:
+    def _compile(self, node: Logic) -> TrackAutomaton:
         limits.require(
             "symbols", self.letters << len(logic.free(node)), "the letters and marks of a formula"
         )
@@ -93,7 +90,7 @@ class _Compiler:
             case logic.Constant(value):
                 return self._constant(value)
             case logic.Letter(predicate, place, holds):
-                mask = self.reading.where(predicate)
+                mask = self.alphabet.where(predicate)
                 return self._letter(mask, place, holds=holds)
             case logic.Order(op, left, right):
                 return self._order(op, left, right)
@@ -113,7 +110,7 @@ class _Compiler:
                 return negated(projected(negated(self.compile(body)), variable))
         raise TypeError(node)
 
-    def _widened(self, automaton: Marked, whole: Logic) -> Marked:
+    def _widened(self, automaton: TrackAutomaton, whole: Logic) -> TrackAutomaton:
         """Return an automaton with one mark for each position of the whole formula."""
         for track in sorted(logic.free(whole), key=lambda track: track.name):
             if track not in automaton.tracks and not track.is_set:
@@ -121,7 +118,7 @@ class _Compiler:
         return automaton
 
     @staticmethod
-    def _all(parts: list[Marked], accept: Callable[[bool, bool], bool]) -> Marked:
+    def _all(parts: list[TrackAutomaton], accept: Callable[[bool, bool], bool]) -> TrackAutomaton:
         """Return the product of automata, small ones first."""
         while len(parts) > 1:
             parts.sort(key=lambda part: part.dfa.states * (1 << len(part.tracks)), reverse=True)
@@ -130,13 +127,13 @@ class _Compiler:
 
     # --- Atoms
 
-    def _constant(self, value: bool) -> Marked:
+    def _constant(self, value: bool) -> TrackAutomaton:
         return marked(self.letters, (), None, 0, lambda *_: 0, lambda _: value)
 
-    def _letter(self, mask: int, place: Place, *, holds: bool) -> Marked:
+    def _letter(self, mask: int, place: Place, *, holds: bool) -> TrackAutomaton:
         return self._at(place, (), mask, lambda letter, _: letter, holds=holds)
 
-    def _member(self, place: Place, chosen: Variable, *, holds: bool) -> Marked:
+    def _member(self, place: Place, chosen: Variable, *, holds: bool) -> TrackAutomaton:
         return self._at(place, (chosen,), None, lambda _, bits: bool(bits & 1), holds=holds)
 
     def _at(
@@ -147,7 +144,7 @@ class _Compiler:
         true: Callable[[bool, int], bool],
         *,
         holds: bool,
-    ) -> Marked:
+    ) -> TrackAutomaton:
         """Return the automaton of an atom about a place; places outside the word do not satisfy it."""
         limits.require(
             "work", 1 << max(0, -place.offset - MOST_BACK), "how far a formula looks back"
@@ -186,7 +183,7 @@ class _Compiler:
         true: Callable[[bool, int], bool],
         *,
         holds: bool,
-    ) -> Marked:
+    ) -> TrackAutomaton:
         if back < 0:
             return self._constant(not holds)
 
@@ -200,22 +197,22 @@ class _Compiler:
 
         return marked(self.letters, sets, mask, (), step, is_final)
 
-    def _order(self, op: str, left: Place, right: Place) -> Marked:
-        """Return the automaton of `left op right`, as a difference of variables: one - two op bound."""
+    def _order(self, op: str, left: Place, right: Place) -> TrackAutomaton:
+        """Return the automaton of `left op right`, computed as `left variable - right variable op bound`."""
         bound = right.offset - left.offset
         one, two = left.variable, right.variable
         if one == two:
-            known = self._constant(OPS[op](0, bound))
+            known = self._constant(COMPARE[op](0, bound))
             return known if one is None else self._widened(known, logic.Order(op, left, right))
         if two is None:
             assert one is not None
-            return self._before_end(one, lambda gap: OPS[op](-gap, bound), abs(bound) + 1)
+            return self._before_end(one, lambda gap: COMPARE[op](-gap, bound), abs(bound) + 1)
         if one is None:
-            return self._before_end(two, lambda gap: OPS[op](gap, bound), abs(bound) + 1)
-        return self._apart(one, two, lambda gap: OPS[op](gap, bound), abs(bound) + 1)
+            return self._before_end(two, lambda gap: COMPARE[op](gap, bound), abs(bound) + 1)
+        return self._apart(one, two, lambda gap: COMPARE[op](gap, bound), abs(bound) + 1)
 
-    def _before_end(self, track: Variable, fits: Callable[[int], bool], far: int) -> Marked:
-        """Return the automaton of a distance from a position to the end; from `far` on all fit alike."""
+    def _before_end(self, track: Variable, fits: Callable[[int], bool], far: int) -> TrackAutomaton:
+        """Return the automaton of a distance to the end; `fits` is the same for all distances from `far` on."""
 
         def step(state: object, _: bool, bits: int) -> object:
             if state == BAD or (bits and state is not None):
@@ -234,8 +231,10 @@ class _Compiler:
             lambda state: isinstance(state, int) and fits(state),
         )
 
-    def _apart(self, one: Variable, two: Variable, fits: Callable[[int], bool], far: int) -> Marked:
-        """Return the automaton of a difference of two positions; from `far` on all fit alike."""
+    def _apart(
+        self, one: Variable, two: Variable, fits: Callable[[int], bool], far: int
+    ) -> TrackAutomaton:
+        """Return the automaton of a difference of positions; `fits` is the same for all from `far` on."""
 
         def step(state: object, _: bool, bits: int) -> object:
             if state == BAD:

@@ -38,14 +38,14 @@ def guards_of(nodes: Iterable[tree.Node], types: Mapping[str, Type]) -> dict[tre
 
 
 def as_written(guards: Mapping[tree.Expr, Guard]) -> dict[Guard, tree.Expr]:
-    """Return for each guard the first predicate that is written for it."""
+    """Return for each guard the first predicate of the text that means it."""
     written: dict[Guard, tree.Expr] = {}
     for predicate, guard in guards.items():
         written.setdefault(guard, predicate)
     return written
 
 
-class Reading:
+class Alphabet:
     """Guards as letters: the alphabet in which expressions and formulas read the grams."""
 
     def __init__(

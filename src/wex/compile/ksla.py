@@ -16,7 +16,7 @@ from wex.automata import nfa as nondeterministic
 from wex.automata.eliminate import expression_of
 from wex.automata.minimise import minimise
 from wex.automata.nfa import NFA
-from wex.compile.guards import Reading, as_written, guards_of
+from wex.compile.guards import Alphabet, as_written, guards_of
 from wex.compile.to_predicate import predicate_of, regex_of
 from wex.spec import tree
 from wex.theory.evaluate import FLOATING, Event, Numbers, holds
@@ -206,11 +206,11 @@ def difference(first: KSLA, second: KSLA) -> Word | None:
 
 def from_regex(regex: tree.Regex, fields: Mapping[str, Type], lookback: int) -> KSLA:
     """Return the smallest automaton of a regular expression, by derivatives."""
-    reading = Reading(guards_of([regex], fields), lookback)
-    written = as_written(reading.guards)
-    predicates = tuple(written[guard] for guard in reading.letters.guards)
-    form = LetterForm(fields, lookback, predicates, reading.letters)
-    return form.ksla(reading.factory.automaton(reading.regex(regex)))
+    alphabet = Alphabet(guards_of([regex], fields), lookback)
+    written = as_written(alphabet.guards)
+    predicates = tuple(written[guard] for guard in alphabet.letters.guards)
+    form = LetterForm(fields, lookback, predicates, alphabet.letters)
+    return form.ksla(alphabet.factory.automaton(alphabet.regex(regex)))
 
 
 def to_regex(automaton: KSLA) -> tree.Regex:

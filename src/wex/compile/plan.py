@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from wex.automata.dfa import DFA
 from wex.compile import codec
 from wex.compile.clauses import Clauses
-from wex.compile.codec import Written
+from wex.compile.codec import Serializable
 from wex.compile.measures import Aggregate, Measure
 from wex.framing import Frame
 from wex.spec.types import Type
@@ -53,14 +53,14 @@ class PlannedLetters:
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedWindow(Written):
+class PlannedWindow(Serializable):
     """A window: its automata over letters, its clauses and its measures.
 
     `starts[p]` is the state of `window` in which a start at state p of `prefix` begins, or -1;
     `until` is the set of letters that may follow a window.
     """
 
-    WRITTEN_AS: ClassVar[str] = "PlannedWindow"
+    SAVED_AS: ClassVar[str] = "PlannedWindow"
 
     name: str
     lookback: int
@@ -78,19 +78,19 @@ class PlannedWindow(Written):
     # `having`, which are parts of their own. A clause that is added gets a default and is written
     # only if it differs, so that plans without it keep their bytes.
 
-    def to_written(self) -> dict[str, object]:
+    def to_parts(self) -> dict[str, object]:
         """Return the parts by their written names."""
         clauses = {
             field.name: value
             for field in fields(Clauses)
             if (value := getattr(self.clauses, field.name)) != field.default
         }
-        parts = clauses | super().to_written()
+        parts = clauses | super().to_parts()
         del parts["clauses"]
         return parts
 
     @classmethod
-    def from_written(cls, **parts: Any) -> Self:
+    def from_parts(cls, **parts: Any) -> Self:
         """Return the window of written parts."""
         named: dict[str, Any] = {name: parts[name] is not None for name in ("until", "having")}
         for field in fields(Clauses):
@@ -100,13 +100,13 @@ class PlannedWindow(Written):
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedAssumptions(Written):
+class PlannedAssumptions(Serializable):
     """The assumptions that are checked: see `wex.compile.assumptions.AssumptionAutomaton`.
 
     `shown` are their texts.
     """
 
-    WRITTEN_AS: ClassVar[str] = "PlannedPromise"
+    SAVED_AS: ClassVar[str] = "PlannedPromise"
 
     shown: tuple[str, ...]
     first: int
@@ -116,23 +116,23 @@ class PlannedAssumptions(Written):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Written):
+class Plan(Serializable):
     """A spec, ready to run. Each guard is listed once, whichever windows use it."""
 
-    WRITTEN_AS: ClassVar[str] = "Plan"
+    SAVED_AS: ClassVar[str] = "Plan"
 
     stream: PlannedStream
     guards: tuple[Guard, ...]
     windows: tuple[PlannedWindow, ...]
     assumptions: PlannedAssumptions | None
 
-    def to_written(self) -> dict[str, object]:
+    def to_parts(self) -> dict[str, object]:
         """Return the parts by name."""
-        parts = super().to_written()
+        parts = super().to_parts()
         return parts | {"promise": parts.pop("assumptions")}
 
     @classmethod
-    def from_written(cls, **parts: Any) -> Self:
+    def from_parts(cls, **parts: Any) -> Self:
         """Return the plan of written parts."""
         return cls(assumptions=parts.pop("promise"), **parts)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wex.theory.terms import Guard
 
 
-def planned(compiled: PerWindow[CompiledWindow]) -> Plan:
+def plan_windows(compiled: PerWindow[CompiledWindow]) -> Plan:
     """Return the plan of a spec whose windows are compiled."""
     meaning = compiled.meaning
     if not compiled.values:

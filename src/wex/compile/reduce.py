@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wex import limits
 from wex.compile.normal_form import restricted
-from wex.compile.stream_order import sorting
+from wex.compile.stream_order import stream_order
 from wex.theory import terms
 from wex.theory.letters import Letters, TooManyRowsError, combinations
 from wex.theory.terms import Absolute, Always, Arithmetic, Comparison, Guard, Negative, Term
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Row = tuple[bool, ...]
 
 
-def smaller(compiled: CompiledWindow) -> CompiledWindow:
-    """Return a window with as few letters, guards and states as can be told."""
+def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
+    """Return the same window with fewer letters, guards and states, where possible."""
     letters, form, until = compiled.letters, compiled.form, compiled.until
     kept = _possible(compiled)
     behaviour = {
@@ -55,7 +55,7 @@ def _possible(compiled: CompiledWindow) -> list[int]:
     """Return the letters that events of a sorted stream can have."""
     letters, lookback = compiled.letters, compiled.lookback
     relevant = {field.name for guard in letters.guards for field in terms.fields(guard)}
-    order = sorting(compiled.source.meaning, relevant).guard
+    order = stream_order(compiled.source.meaning, relevant).guard
     if isinstance(order, Always) or not lookback:
         return list(range(len(letters)))
     most = 2 * limits.current().letters

@@ -19,7 +19,7 @@ NULL = "\0"  # represents NULL among the values of a column by which ties are so
 
 
 @dataclass(frozen=True)
-class Sorted:
+class StreamOrder:
     """The relation between an event and the one before it in a sorted stream.
 
     `exact` is false if `guard` is weaker than the relation. `rising` is the first order column that
@@ -33,7 +33,7 @@ class Sorted:
     ranks: Mapping[str, Type]
 
 
-def sorting(meaning: Meaning, relevant: set[str]) -> Sorted:
+def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
     """Return the order of a stream, given the fields that predicates read.
 
     Keys do not change. Events are sorted by the order columns, then by the others. Texts can only
@@ -63,7 +63,7 @@ def sorting(meaning: Meaning, relevant: set[str]) -> Sorted:
     if chain:
         parts.append(_at_least(chain, fields))
     guard = terms.And(tuple(parts)) if parts else Always(True)
-    return Sorted(guard, exact, tuple(rising), ranks)
+    return StreamOrder(guard, exact, tuple(rising), ranks)
 
 
 def unranked(value: object, declared: Type) -> bool | str | None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) -> tree.Expr:
     """Return a short predicate that is true of exactly the chosen letters.
 
-    `written` are the guards as predicates. Its value for combinations of guards that no gram has is
-    left open, which makes it shorter.
+    `written` are the guards as predicates. For combinations of guards that no gram has, the
+    predicate may be true or false, whichever is shorter.
     """
     everything = letters.everything
     if chosen == everything:
@@ -34,15 +34,15 @@ def predicate_of(letters: Letters, written: Sequence[tree.Expr], chosen: int) ->
     plain = cover(letters, chosen)
     negated = cover(letters, everything & ~chosen)
     if _length(negated) + 1 < _length(plain):
-        return tree.Not(_written(negated, written))
-    return _written(plain, written)
+        return tree.Not(_disjunction(negated, written))
+    return _disjunction(plain, written)
 
 
 def _length(cubes: list[list[Literal]]) -> int:
     return sum(1 if holds else 2 for cube in cubes for _, holds in cube)
 
 
-def _written(cubes: list[list[Literal]], written: Sequence[tree.Expr]) -> tree.Expr:
+def _disjunction(cubes: list[list[Literal]], written: Sequence[tree.Expr]) -> tree.Expr:
     choices = [
         tree.flat(
             tree.And,
@@ -77,7 +77,7 @@ def regex_of(
     return tree.Atom(tree.Bool(False)) if expression is None else convert(expression)
 
 
-def named_again(meaning: Meaning) -> dict[tree.Expr, tree.Expr]:
+def names_of_lets(meaning: Meaning) -> dict[tree.Expr, tree.Expr]:
     """Return the names of the lets that are predicates, by their expanded predicates."""
     names: dict[tree.Expr, tree.Expr] = {}
     for let in meaning.spec.lets:
@@ -93,20 +93,20 @@ def named_again(meaning: Meaning) -> dict[tree.Expr, tree.Expr]:
     return names
 
 
-def renamed(predicate: tree.Expr, names: Mapping[tree.Expr, tree.Expr]) -> tree.Expr:
+def with_lets(predicate: tree.Expr, names: Mapping[tree.Expr, tree.Expr]) -> tree.Expr:
     """Return a predicate with the names of lets instead of their predicates."""
     if predicate in names:
         return names[predicate]
     match predicate:
         case tree.Not(operand):
-            return tree.Not(renamed(operand, names))
+            return tree.Not(with_lets(operand, names))
         case tree.And(parts) | tree.Or(parts):
-            return type(predicate)(tuple(renamed(part, names) for part in parts))
+            return type(predicate)(tuple(with_lets(part, names) for part in parts))
     return predicate
 
 
 def with_lookback(spec: tree.Spec, before: Meaning) -> tree.Spec:
-    """Return a rewritten spec with a `lookback` clause where the new text looks back less far."""
+    """Return a rewritten spec with a `lookback` clause where the new text looks back less far than before."""
     after = meaning_of(spec)
     windows = tuple(
         replace(window, lookback=tree.Int(needed)) if needed > given else window

@@ -12,7 +12,7 @@ from wex.automata.eliminate import short_expression
 from wex.automata.minimise import minimise
 from wex.compile.guards import as_written, deciding_parts, guards_of
 from wex.compile.normal_form import NONE
-from wex.compile.to_predicate import named_again, regex_of, renamed, with_lookback
+from wex.compile.to_predicate import names_of_lets, regex_of, with_lets, with_lookback
 from wex.compile.window import ANYWHERE
 from wex.spec import tree
 
@@ -41,8 +41,8 @@ def with_regexes(
 
 def _translated(meaning: Meaning, compiled: CompiledWindow, window: tree.Window) -> tree.Window:
     written = as_written(guards_of(deciding_parts(compiled.window), meaning.fields))
-    names = named_again(meaning)
-    shown = [renamed(written[guard], names) for guard in compiled.letters.guards]
+    names = names_of_lets(meaning)
+    shown = [with_lets(written[guard], names) for guard in compiled.letters.guards]
     pairs = tuple(_pairs(compiled, shown))
     return replace(window, where=None, pairs=pairs or (NOTHING,))
 

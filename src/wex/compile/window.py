@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wex.compile.clauses import Clauses, clauses_of
 from wex.compile.formulas import formula_automaton
-from wex.compile.guards import Reading, deciding_parts, guards_of
+from wex.compile.guards import Alphabet, deciding_parts, guards_of
 from wex.compile.normal_form import pair_automata
 from wex.spec import tree
 
@@ -56,7 +56,7 @@ class WindowLetters:
     """A window and its letters, with the expressions that can be built from them."""
 
     source: WindowMeaning
-    reading: Reading
+    alphabet: Alphabet
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class WindowAutomata:
     """A window and the automata over letters of its pairs or of its formula."""
 
     source: WindowMeaning
-    reading: Reading
+    alphabet: Alphabet
     automata: PairAutomata | MarkedAutomaton
 
 
@@ -109,24 +109,25 @@ def window_guards(source: WindowMeaning) -> WindowGuards:
 def window_letters(guarded: WindowGuards) -> WindowLetters:
     """Return the combinations of truth values that the guards of a window can have together."""
     source = guarded.source
-    reading = Reading(guarded.guards, source.lookback, pad=source.window.pad)
-    return WindowLetters(source, reading)
+    alphabet = Alphabet(guarded.guards, source.lookback, pad=source.window.pad)
+    return WindowLetters(source, alphabet)
 
 
 def window_automata(lettered: WindowLetters) -> WindowAutomata:
     """Return the automata over letters of the pairs of a window, or of its formula."""
-    window, reading = lettered.source.window, lettered.reading
+    window, alphabet = lettered.source.window, lettered.alphabet
     if window.where is not None:
-        return WindowAutomata(lettered.source, reading, formula_automaton(reading, window.where))
+        return WindowAutomata(lettered.source, alphabet, formula_automaton(alphabet, window.where))
     pairs = (
-        (reading.regex(pair.after or ANYWHERE), reading.regex(pair.match)) for pair in window.pairs
+        (alphabet.regex(pair.after or ANYWHERE), alphabet.regex(pair.match))
+        for pair in window.pairs
     )
-    return WindowAutomata(lettered.source, reading, pair_automata(reading.factory, pairs))
+    return WindowAutomata(lettered.source, alphabet, pair_automata(alphabet.factory, pairs))
 
 
 def window_form(built: WindowAutomata) -> CompiledWindow:
     """Return the normal form of a window, over its letters as written."""
-    window, reading = built.source.window, built.reading
-    until = reading.where(window.until.predicate) if window.until else None
+    window, alphabet = built.source.window, built.alphabet
+    until = alphabet.where(window.until.predicate) if window.until else None
     form = built.automata.normal_form()
-    return CompiledWindow(built.source, clauses_of(window), reading.letters, form, until)
+    return CompiledWindow(built.source, clauses_of(window), alphabet.letters, form, until)

@@ -52,7 +52,7 @@ class SortedScan:
     def recall(self, arriving: PreparedInput) -> State:
         """Return the states of the streams of a piece."""
         keys, count = arriving.keys.select(self._engine.stream.partition_by), len(arriving.starts)
-        if self._open is None or not count or not self._goes_on(keys):
+        if self._open is None or not count or not self._continues(keys):
             return self._engine.fresh(count, keys)
         return joined([self._open, self._engine.fresh(count - 1, keys.slice(1))])
 
@@ -61,14 +61,14 @@ class SortedScan:
         arriving = PreparedInput(engine, data, self._schema, sorted_rows=self._sorted)
         count = len(arriving.starts)
         if not count:
-            return self._nothing(arriving)
+            return self._empty_result(arriving)
         self._schema = arriving.schema
         if self._open is not None:
             self._open = promoted(engine, self._open, arriving.table.schema)
         self.events += arriving.table.num_rows
         keys = arriving.keys.select(engine.stream.partition_by)
         before = []
-        if self._open is not None and not self._goes_on(keys):
+        if self._open is not None and not self._continues(keys):
             before.append(self._end())
         new = count - (self._open is not None)
         self.streams += new
@@ -83,11 +83,11 @@ class SortedScan:
         self._key = keys.slice(last)
         return stacked([*before, done, rest])
 
-    def _nothing(self, arriving: PreparedInput) -> pa.Table:
+    def _empty_result(self, arriving: PreparedInput) -> pa.Table:
         empty = self._engine.fresh(0, arriving.keys)
         return self._engine.run(arriving.batch(empty), empty, last=True)[0]
 
-    def _goes_on(self, keys: pa.Table) -> bool:
+    def _continues(self, keys: pa.Table) -> bool:
         """Tell whether the first key is that of the open stream; a key that is less is an error."""
         names = self._engine.stream.partition_by
         if not names:

@@ -16,7 +16,7 @@ from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
 from wex.engine.machines.choose import machine_of
 from wex.engine.measures import Result
-from wex.engine.measures.measure import Measuring
+from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
 from wex.engine.measures.results import too_far
 from wex.engine.state import schema
@@ -54,7 +54,7 @@ class Window:
         self.planned = planned
         self.first = 0 if planned.pad else planned.lookback
         self.machine = machine_of(planned, most_configs)
-        self.measuring = Measuring(planned)
+        self.measuring = WindowMeasures(planned)
         # `keep` decides in the machine, or after `having` has been asked.
         self.keeps_late = planned.clauses.keeps_late
 

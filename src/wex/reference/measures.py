@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from wex.engine.measures.user_defined import guarded, natural, own_aggregate, plain_value
-from wex.spec.aggregates import REGISTERED
+from wex.engine.measures.user_defined import guarded, natural, plain_value, user_defined_aggregate
+from wex.spec.aggregates import REGISTRATIONS
 from wex.spec.types import DURATION, INT, REAL, Type
 from wex.theory.evaluate import FLOATING, INFINITE, NAN, ArithmeticFault, truth, value_of
 from wex.theory.terms import Guard, Term, rounded
@@ -41,13 +41,13 @@ def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Va
 def _own(aggregate: Aggregate, inputs: Inputs) -> Value:
     """Return the result of a user-defined aggregate, which adds one event after the other."""
     name, types = aggregate.name, aggregate.types
-    own = own_aggregate(name)
+    own = user_defined_aggregate(name)
     state = guarded(name, own.zero)
     for row in inputs:
         if None not in row:
             plain = tuple(natural(value, type_) for value, type_ in zip(row, types, strict=True))
             state = guarded(name, own.add, state, plain if len(plain) > 1 else plain[0])
-    return plain_value(guarded(name, own.result, state), REGISTERED[name].type, name)  # type: ignore[return-value]
+    return plain_value(guarded(name, own.result, state), REGISTRATIONS[name].type, name)  # type: ignore[return-value]
 
 
 def _input(argument: Term | Guard, gram: Gram, first: int | None) -> Value:

@@ -20,7 +20,7 @@ from wex.engine.streaming.rules import with_order
 from wex.errors import WexError
 from wex.spark.dataframe import counted, windows_and_tally
 from wex.spark.dead_letters import new_run
-from wex.spark.errors import explained
+from wex.spark.errors import error_for_user
 from wex.spark.schemas import declared_schema, quoted
 from wex.spark.session import check_workers
 
@@ -92,7 +92,7 @@ def run_job(
                 letters.remove(run)
         if isinstance(error, WexError):
             raise
-        raise explained(error, job) from error
+        raise error_for_user(error, job) from error
     for name in earlier:
         assert letters is not None
         letters.remove(name)

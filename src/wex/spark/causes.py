@@ -28,7 +28,7 @@ SQLSTATE = re.compile(r"\s+SQLSTATE: \w+\W*$")
 class Text(Enum):
     """Errors that have neither a condition nor a class of their own: the pattern of their message.
 
-    A value of the data can look the same only on purpose, and then the hint of an error is wrong.
+    Data that imitates such a message gets a wrong hint, and nothing worse.
     """
 
     # A SparkIllegalArgumentException, under a condition for errors of many kinds.
@@ -108,7 +108,7 @@ def _classes(exception: BaseException) -> tuple[str, ...]:
 
 
 def _java_causes(throwable: Any) -> Iterator[Cause]:
-    """Yield an exception of Java's and its causes, for as long as Java answers."""
+    """Yield a Java exception and its causes, for as long as Java answers."""
     for _ in range(50):  # a chain may be a cycle
         name = _attempt(lambda java=throwable: java.getClass().getName())  # type: ignore[misc]
         if name is None:

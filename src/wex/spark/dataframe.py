@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from wex.engine.engine import Engine
     from wex.engine.input.bad_rows import BadRows
-    from wex.spark.dead_letters import Letter
+    from wex.spark.dead_letters import DeadLetterFile
     from wex.spec import SpecLike
 
 METRICS = "wex:"  # prefix of the names under which counts are observed
@@ -101,7 +101,7 @@ def windows_and_tally(
 ) -> DataFrame:
     """Return windows, and among them rows without a window that hold counts: see `counted`.
 
-    A worker has no other way out than rows. `run` is a prefix of the names of files of bad rows.
+    Rows are the only output of a worker. `run` is a prefix of the names of files of bad rows.
     """
     return _mapped(engine, frame, tally=True, handling=handling, run=run)
 
@@ -198,13 +198,13 @@ def worker_function(
                     number = batch.column(len(names))[0].as_py()
                 yield pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
 
-        def letter() -> Letter:
+        def new_file() -> DeadLetterFile:
             assert letters is not None
-            return letters.letter(f"{run}-{number:05d}")
+            return letters.new_file(f"{run}-{number:05d}")
 
         with sealed_errors(secret):
             yield from partition_windows(
-                plan, named(), BATCH_ROWS, tally=tally, bad_rows=choice, letter=letter
+                plan, named(), BATCH_ROWS, tally=tally, bad_rows=choice, new_file=new_file
             )
 
     return work

@@ -85,18 +85,18 @@ class DeadLetters:
 
     def write(self, name: str, lines: Iterable[str]) -> None:
         """Write a file, completely or not at all, over the one of that name."""
-        letter = self.letter(name)
-        letter.add(lines)
-        letter.close()
+        file = self.new_file(name)
+        file.add(lines)
+        file.close()
 
-    def letter(self, name: str) -> Letter:
+    def new_file(self, name: str) -> DeadLetterFile:
         """Return a new file; it appears when it is closed, if it has lines."""
-        return Letter(self, name)
+        return DeadLetterFile(self, name)
 
     def files(self, prefix: str = "") -> list[str]:
         """Return the names of the files of dead letters in the folder, sorted."""
         try:
-            system, folder = self.opened()
+            system, folder = self.location()
             inside = system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
         except (OSError, pa.ArrowException) as error:
             raise self.unusable(error) from error
@@ -106,7 +106,7 @@ class DeadLetters:
     def remove(self, prefix: str = "") -> None:
         """Remove files of dead letters."""
         try:
-            system, folder = self.opened()
+            system, folder = self.location()
             for name in self.files(prefix):
                 system.delete_file(f"{folder}/{name}")
         except (OSError, pa.ArrowException) as error:
@@ -119,7 +119,7 @@ class DeadLetters:
             hint = "choose another folder, or empty it; `wex run` has --mode overwrite and append"
             raise WexError("output-exists", message, hint)
 
-    def opened(self) -> tuple[fs.FileSystem, str]:
+    def location(self) -> tuple[fs.FileSystem, str]:
         """Return the file system, and the path of the folder in it."""
         if "://" not in self.folder:
             return fs.LocalFileSystem(), self.folder
@@ -133,7 +133,7 @@ class DeadLetters:
         return WexError("bad-rows-to", message, hint)
 
 
-class Letter:
+class DeadLetterFile:
     """A file of dead letters: hidden until it is closed."""
 
     def __init__(self, letters: DeadLetters, name: str) -> None:
@@ -149,7 +149,7 @@ class Letter:
             return
         try:
             if self._out is None:
-                system, folder = self._letters.opened()
+                system, folder = self._letters.location()
                 system.create_dir(folder, recursive=True)
                 at_once = system.type_name in OBJECT_STORES
                 hidden = f".{self._name}-{uuid4().hex}"
@@ -165,7 +165,7 @@ class Letter:
             return
         try:
             self._out.close()
-            self._letters.opened()[0].delete_file(self._hidden)
+            self._letters.location()[0].delete_file(self._hidden)
         except (OSError, pa.ArrowException) as error:
             raise self._letters.unusable(error) from error
 
@@ -175,7 +175,7 @@ class Letter:
             return
         try:
             self._out.close()
-            system, folder = self._letters.opened()
+            system, folder = self._letters.location()
             target = f"{folder}/{self._name}{ENDING}"
             if target == self._hidden:
                 return

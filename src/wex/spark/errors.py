@@ -41,7 +41,7 @@ def _recovered(causes: list[Cause]) -> WexError | None:
     return None
 
 
-def explained(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
+def error_for_user(error: Exception, job: Job, checkpoint: str | None = None) -> WexError:
     """Return the error for the user of a job; `checkpoint` is that of an endless job."""
     causes = list(causes_of(error))
     own = _recovered(causes)
@@ -122,7 +122,7 @@ EXPLANATIONS = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure that the data has no part in: how it shows, its name for the user, and a remedy."""
+    """A failure that is not caused by the data: its signs, its message for the user, and a remedy."""
 
     signs: tuple[str | Text, ...]
     message: str
@@ -165,7 +165,7 @@ FAILURES = (
 
 
 def failure(error: BaseException, job: Job, checkpoint: str | None = None) -> WexError | None:
-    """Return the error for a failure that the data has no part in; None if it is no such failure.
+    """Return the error for a failure that is not caused by the data; None if it is no such failure.
 
     `checkpoint` is that of an endless job.
     """

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
 from wex.engine.state.state import from_ipc, to_ipc
-from wex.engine.streaming.bucket import Bucket, Rules, made_by
+from wex.engine.streaming.bucket import Bucket, Rules, fingerprint_of
 from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
 from wex.errors import WexError
 from wex.spark.internals import micro_batch
@@ -96,7 +96,7 @@ class Operator(StatefulProcessor):
             self._origin.update((self._plan, self._spec, engine.fingerprint))
             return Bucket.of(engine, self._rules)
         content = bytes(saved[0])
-        if made_by(content) != engine.fingerprint:
+        if fingerprint_of(content) != engine.fingerprint:
             engine = self._engine_of_origin(engine)
         return Bucket.of(engine, self._rules, content)
 

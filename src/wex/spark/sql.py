@@ -3,7 +3,7 @@
     SELECT * FROM trend(TABLE(trades) PARTITION BY symbol ORDER BY ts)
 
 The function tells streams apart by the keys of the spec, so that one call may get the rows of many
-streams, as with `DISTRIBUTE BY symbol SORT BY symbol, ts`, which is faster where keys are many.
+streams, as with `DISTRIBUTE BY symbol SORT BY symbol, ts`, which is faster if there are many keys.
 Rows out of order, and streams whose rows are not together, are an error.
 """
 

@@ -1,4 +1,4 @@
-"""`windows(spec)` on streaming DataFrames: buckets of keys, each one piece of state.
+"""`windows(spec)` on streaming DataFrames: keys are divided into buckets, each with its state.
 
 Rows are packed by bucket into Arrow bytes, so that types survive and Spark moves few rows. A
 stateful operator reads and writes the state of a bucket once in each micro-batch (`operator`). Its

@@ -15,7 +15,7 @@ from wex.errors import WexError
 from wex.spark.batch_job import MARKED, WITHOUT_SCHEMA, as_declared, format_of, marked_schema
 from wex.spark.causes import condition_of
 from wex.spark.dataframe import METRICS, windows
-from wex.spark.errors import explained
+from wex.spark.errors import error_for_user
 from wex.spark.operator import COUNTS
 from wex.spark.schemas import declared_schema, quoted
 
@@ -34,7 +34,7 @@ ADDED = ("processed", "late", "bad")  # counts of one micro-batch; the others ar
 
 
 @dataclass(frozen=True)
-class Endless:
+class EndlessSettings:
     """The settings of an endless job.
 
     `checkpoint` is the folder of its state; `trigger` is `available-now` or the interval between
@@ -47,7 +47,7 @@ class Endless:
 
 
 def start_stream(
-    spark: SparkSession, spec: tree.Spec, job: Job, endless: Endless, **rules: Any
+    spark: SparkSession, spec: tree.Spec, job: Job, endless: EndlessSettings, **rules: Any
 ) -> StreamingQuery:
     """Start a job and return its query; an error of Spark is a WexError."""
     engine = engine_of(with_order(spec))
@@ -68,7 +68,7 @@ def start_stream(
     except WexError:
         raise
     except Exception as error:
-        raise explained(error, job, endless.checkpoint) from error
+        raise error_for_user(error, job, endless.checkpoint) from error
 
 
 def _read(spark: SparkSession, engine: Engine, job: Job) -> DataFrame:
@@ -115,10 +115,10 @@ def from_messages(frame: DataFrame, engine: Engine) -> DataFrame:
     return frame.select(event).select("event.*")
 
 
-def watched(
+def watch(
     query: StreamingQuery,
     job: Job,
-    endless: Endless,
+    endless: EndlessSettings,
     report: Callable[[dict[str, int]], None],
     stopped: Callable[[], bool],
     seconds: int = 1,
@@ -134,7 +134,7 @@ def watched(
             if stopped():
                 query.stop()  # the next start repeats the micro-batch that was running
     except Exception as error:
-        raise explained(error, job, endless.checkpoint) from error
+        raise error_for_user(error, job, endless.checkpoint) from error
     for counts in _new_counts(query, seen):
         _add(total, counts)
     return total

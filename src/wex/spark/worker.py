@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wex.engine.input.bad_rows import BadRows
-    from wex.spark.dead_letters import Letter
+    from wex.spark.dead_letters import DeadLetterFile
 
 
 @lru_cache(maxsize=8)
@@ -33,17 +33,17 @@ def partition_windows(
     *,
     tally: bool,
     bad_rows: BadRows = "fail",
-    letter: Callable[[], Letter] | None = None,
+    new_file: Callable[[], DeadLetterFile] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the windows in the batches of a partition that is sorted by stream.
 
     Batches are joined until they have so many `rows`. With `tally`, two rows without a window
-    follow: one counts events and streams, one bad rows. Diverted rows are written to a `letter`.
+    follow: one counts events and streams, one bad rows. Diverted rows are written to a `new_file`.
     """
     engine = engine_of_plan(plan)
     scan, sieve = SortedScan(engine), Sieve(engine, bad_rows)
     schema: pa.Schema | None = None
-    file: Letter | None = None
+    file: DeadLetterFile | None = None
     try:
         with bad_rows_hint(engine.guarded, bad_rows):
             for table in _joined(batches, rows):
@@ -51,8 +51,8 @@ def partition_windows(
                 windows, _ = sieve.through(scan.feed, scan.recall, readable)
                 schema = windows.schema
                 yield from windows.to_batches()
-                if sieve.lines and letter is not None:
-                    file = file or letter()
+                if sieve.lines and new_file is not None:
+                    file = file or new_file()
                     file.add(sieve.lines)
                     sieve.lines.clear()
             last = scan.close()

@@ -129,7 +129,7 @@ _METHODS = ("zero", "add", "merge", "result")
 
 
 @runtime_checkable
-class OwnAggregate(Protocol):
+class UserDefinedAggregate(Protocol):
     """The interface of a user-defined aggregate; see `aggregate`."""
 
     result_type: str
@@ -148,15 +148,15 @@ class OwnAggregate(Protocol):
 
 
 @dataclass(frozen=True)
-class Registered:
+class Registration:
     """A user-defined aggregate: an instance of its class, and the type of its result."""
 
-    made: OwnAggregate
+    instance: UserDefinedAggregate
     type: Type
 
 
-REGISTERED: dict[str, Registered] = {}
-USER_DEFINED: dict[str, Aggregate] = {}  # the signatures of those in REGISTERED
+REGISTRATIONS: dict[str, Registration] = {}
+USER_DEFINED: dict[str, Aggregate] = {}  # the signatures of those in REGISTRATIONS
 Class = TypeVar("Class", bound=type)
 
 
@@ -203,11 +203,11 @@ class aggregate:  # noqa: N801  (a decorator)
         """Register the class and return it unchanged."""
         instance = self._instance(class_)
         type_ = self._result_type(instance)
-        registered = REGISTERED.get(self.name)
+        registered = REGISTRATIONS.get(self.name)
         if registered is not None and registered.type != type_:
             message = f"`{self.name}` is already registered with the result type {registered.type}"
             raise WexError("aggregate-name", message, "choose another name")
-        REGISTERED[self.name] = Registered(instance, type_)
+        REGISTRATIONS[self.name] = Registration(instance, type_)
         USER_DEFINED[self.name] = Aggregate(
             tuple(range(1, MOST_ARGUMENTS + 1)),
             "values of any type except `other`",
@@ -215,7 +215,7 @@ class aggregate:  # noqa: N801  (a decorator)
         )
         return class_
 
-    def _instance(self, class_: type) -> OwnAggregate:
+    def _instance(self, class_: type) -> UserDefinedAggregate:
         try:
             instance = class_()
         except TypeError as error:
@@ -227,10 +227,10 @@ class aggregate:  # noqa: N801  (a decorator)
             message = f"aggregate `{self.name}` lacks the methods {', '.join(missing)}"
             hint = "define zero(), add(state, event), merge(left, right) and result(state)"
             raise WexError("aggregate-class", message, hint)
-        checked: OwnAggregate = instance
+        checked: UserDefinedAggregate = instance
         return checked
 
-    def _result_type(self, instance: OwnAggregate) -> Type:
+    def _result_type(self, instance: UserDefinedAggregate) -> Type:
         name = getattr(instance, "result_type", None)
         type_ = RESULT_TYPES.get(name) if isinstance(name, str) else None
         if type_ is None:

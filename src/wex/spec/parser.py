@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
 
 from wex.spec import syntax_errors, tree
-from wex.spec.parser_cache import kept_parser
+from wex.spec.parser_cache import cached_parser
 from wex.spec.problems import Source, Span
 from wex.spec.tree_builder import TreeBuilder
 from wex.spec.vocabulary import CLOSES, OPENS
@@ -45,7 +45,7 @@ class Draft:
 def grammar() -> Lark:
     """Return the parser generated from grammar.lark."""
     text = resources.files("wex.spec").joinpath("grammar.lark").read_text("utf-8")
-    return kept_parser(text, start="item", lexer="basic", propagate_positions=True)
+    return cached_parser(text, start="item", lexer="basic", propagate_positions=True)
 
 
 def read(source: Source, problems: Problems) -> Draft:

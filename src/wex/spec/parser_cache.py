@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lark import Lark
 
 
-def kept_parser(grammar: str, **options: object) -> Lark:
+def cached_parser(grammar: str, **options: object) -> Lark:
     """Return the LALR parser of a grammar, read from the user's cache, or built and kept there.
 
     Without a cache that can be read and written, it is built.

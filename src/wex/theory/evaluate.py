@@ -38,7 +38,8 @@ Value = bool | int | float | Fraction | str | None
 Event = Mapping[str, Value]
 Gram = Sequence["Event | None"]
 
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+# Comparisons of two values or, as letters and the engine do it, of NumPy arrays.
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -178,7 +179,7 @@ def holds(
         case Truth(field):
             return bool(value_of(field, gram, numbers))
         case Comparison(op, left, right):
-            return COMPARE[op](value_of(left, gram, numbers), value_of(right, gram, numbers))
+            return bool(COMPARE[op](value_of(left, gram, numbers), value_of(right, gram, numbers)))
     raise TypeError(guard)
 
 
@@ -205,7 +206,7 @@ def truth(guard: Guard, gram: Gram, *, first: int | None = None) -> bool | None:
             first_value, second_value = value_of(left, gram), value_of(right, gram)
             if _unknown(first_value) or _unknown(second_value):
                 return None
-            return COMPARE[op](first_value, second_value)
+            return bool(COMPARE[op](first_value, second_value))
     raise TypeError(guard)
 
 

@@ -9,7 +9,6 @@ about one field and constants are enumerated directly, and the solver finds the 
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -18,7 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wex import limits
+from wex.theory.evaluate import COMPARE
 from wex.theory.terms import (
+    MIRRORED,
     Always,
     And,
     Atom,
@@ -47,15 +48,6 @@ if TYPE_CHECKING:
 Literal: TypeAlias = tuple[int, bool]  # the index of a guard, and whether it holds
 Row: TypeAlias = tuple[bool, ...]  # one truth value per guard
 
-_OPERATORS: dict[str, Callable[..., Bools]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OTHER_TEXT = -1  # the rank of a text that is none of the constants
 _LIMITED = "the combinations of predicates in one window"
 
@@ -361,9 +353,9 @@ def _compared(atom: Atom, values: NDArray[np.generic], rank: Callable[..., objec
         case Truth():
             return values.astype(np.bool_)
         case Comparison(op, Field(), Constant(value)):
-            return _OPERATORS[op](values, rank(value))
+            return np.asarray(COMPARE[op](values, rank(value)))
         case Comparison(op, Constant(value), Field()):
-            return _OPERATORS[_SWAPPED.get(op, op)](values, rank(value))
+            return np.asarray(COMPARE[MIRRORED[op]](values, rank(value)))
     raise TypeError(atom)
 
 

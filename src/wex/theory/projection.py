@@ -59,7 +59,7 @@ class Symbols(Translation):
         self.codes = codes
         self.naming = naming or (lambda field: f"{field.name}@{-field.offset}")
         self.products = products
-        self.opened: list[z3.BoolRef] = []
+        self.open_atoms: list[z3.BoolRef] = []
 
     def is_open(self, atom: Atom) -> bool:
         """Tell whether an atom is left open; none is if products of fields are allowed."""
@@ -67,7 +67,7 @@ class Symbols(Translation):
 
     def _free(self, atom: Atom) -> z3.BoolRef:
         variable = z3.Bool(f"open {atom}", self.context)
-        self.opened.append(variable)
+        self.open_atoms.append(variable)
         return variable
 
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:

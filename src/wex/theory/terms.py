@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Kind = Literal["whole", "real", "text", "bool"]
 Op = Literal["=", "!=", "<", "<=", ">", ">="]
 
+# `a op b` is the same as `b MIRRORED[op] a`.
+MIRRORED: dict[Op, Op] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 KINDS: dict[str, Kind] = {"real": "real", "string": "text", "enum": "text", "bool": "bool"}
 
 
@@ -214,6 +216,28 @@ def offsets(guard: Guard) -> Iterator[int]:
         if isinstance(atom, IsFirst):
             yield atom.offset
         yield from (field.offset for field in fields(atom))
+
+
+TermOrAtom = TypeVar("TermOrAtom", bound=Term | Atom)
+
+
+def shifted(node: TermOrAtom, by: int) -> TermOrAtom:
+    """Return a term or an atom about the events `by` places later.
+
+    >>> from wex.spec.types import REAL
+    >>> shifted(Comparison(">", Field("x", -1, REAL), Constant(3)), 1).left.offset
+    0
+    """
+    match node:
+        case Field() | IsFirst():
+            return replace(node, offset=node.offset + by)
+        case Arithmetic() | Comparison():
+            return replace(node, left=shifted(node.left, by), right=shifted(node.right, by))
+        case Negative() | Absolute():
+            return replace(node, value=shifted(node.value, by))
+        case Truth():
+            return replace(node, field=shifted(node.field, by))
+    return node
 
 
 def rounds(term: Term) -> bool:

@@ -210,8 +210,8 @@ def most_shared(
 ) -> tuple[int, list[Edge]] | None:
     """Return how many windows can share a position, and a path of a stream where that many do.
 
-    From each maximal vector on no more starts begin, and every event counts the starts that end
-    there; `weigh` sums their numbers. None if there is no greatest number.
+    Each maximal vector is continued without new starts. An edge weighs as many windows as end
+    there: `weigh` sums the numbers of starts that end. None if there is no greatest number.
     """
     graph: dict[VectorNode, list[tuple[int, VectorNode]]] = {}
     edges: dict[tuple[VectorNode, VectorNode], Edge] = {}

@@ -64,16 +64,16 @@ class StartLists:
         return [self._completion(member) for member in members]
 
     def _completion(self, member: Member) -> list[Edge]:
-        found = shortest([(None, member)], self._steps, self._reported)
-        assert found is not None
-        (context, order, index), path = found
+        route = shortest([(None, member)], self._steps, self._reported)
+        assert route is not None
+        (context, order, index), path = route
         for edge in self.starts.contexts.edges[context]:
             if not self._ends_here(order, index) and self._first_ending(order, edge) == index:
                 return [*path, edge]
         return path
 
     def _moved(self, order: Order, edge: Edge, *, spawn: bool) -> Order:
-        """Return the list after an event, without dead starts and those behind another in a state."""
+        """Return the list after an event: without dead starts, and only the first start of each state."""
         starts = self.starts
         if self.clears and starts.clears(order, edge):
             order = ()
@@ -99,11 +99,11 @@ class StartLists:
         return self._open[member]
 
     def _narrowed(self, context: int, order: Order, index: int) -> Member:
-        """Return a member with those that can affect it: later ones do only if windows clear."""
+        """Return a member with those that can affect it; later ones can only if windows clear the list."""
         return (context, order if self.clears else order[: index + 1], index)
 
     def _decide(self, first: Member) -> None:
-        """Decide of a member, and of all that it can become, whether they are open."""
+        """Decide whether a member, and every member that it can become, is open."""
         reported: list[int] = []
 
         def successors(member: Member) -> list[Member]:

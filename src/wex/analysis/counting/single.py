@@ -61,9 +61,9 @@ class Starts:
         return window.final[state] and window.until[cls]
 
     def clears(self, states: Iterable[int], edge: Edge) -> bool:
-        """Tell whether a window ends, before an event or because of it, of a start in some states.
+        """Tell whether a start in one of some states has a window that ends before an event.
 
-        With `keep disjoint` it clears all starts.
+        With `keep disjoint` such a window clears all starts.
         """
         if self.window.until is None:
             return any(self.window.final[state] for state in states)
@@ -151,7 +151,7 @@ class Starts:
         }
 
     def path_to(self, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        """Return the nearest of some places, and a path on which a start comes there."""
+        """Return the nearest of `goals`, and a path on which a start begins and reaches it."""
 
         def successors(place: Place) -> Iterator[tuple[Edge, Place]]:
             context, state = place
@@ -163,12 +163,12 @@ class Starts:
                 if (born := self.born(edge)) != DEAD:
                     yield edge, (edge.to, born)
 
-        found = shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
-        assert found is not None
-        return found
+        route = shortest([(None, (0, DEAD))], successors, goals.__contains__, self.budget.check)
+        assert route is not None
+        return route
 
     def loop(self, place: Place, *, same_moment: bool = False) -> list[Edge]:
-        """Return a cycle of a place on which a window ends."""
+        """Return a path from a place back to it on which a window ends."""
 
         def successors(node: tuple[Place, bool]) -> Iterator[tuple[Edge, tuple[Place, bool]]]:
             source, ended = node
@@ -179,18 +179,18 @@ class Starts:
                 yield edge, (after, ended or ends_after or self.ends(source[1], edge))
 
         goal = (place, True)
-        found = shortest([(None, (place, False))], successors, goal.__eq__, self.budget.check)
-        assert found is not None
-        return found[1]
+        cycle = shortest([(None, (place, False))], successors, goal.__eq__, self.budget.check)
+        assert cycle is not None
+        return cycle[1]
 
     def between(self, place: Place, goals: Set[Place]) -> tuple[Place, list[Edge]]:
-        """Return the nearest of some places that a start can reach from a place, and the path."""
+        """Return the nearest of `goals` that a start can reach from a place, and the path to it."""
         return self._shortest(place, goals.__contains__)
 
     def _shortest(self, place: Place, is_goal: Callable[[Place], bool]) -> tuple[Place, list[Edge]]:
-        found = shortest([(None, place)], self.steps, is_goal, self.budget.check)
-        assert found is not None
-        return found
+        route = shortest([(None, place)], self.steps, is_goal, self.budget.check)
+        assert route is not None
+        return route
 
     def pumps(self, alive: Set[Place], *, same_moment: bool = False) -> Iterator[Pump]:
         """Yield cycles that accumulate starts in a place, one for each place that has one.

@@ -83,7 +83,7 @@ class FiniteRegions(RegionGraph):
         )
 
     def _explore(self) -> None:
-        """Explore the memories of streams, and merge those from which the same can follow."""
+        """Explore the memories of streams, and merge those with the same continuations."""
         kinds = [(*kind.values, *kind.truths) for kind in self.kinds.members]
         numbers: Exploration[MemoryNode, None] = Exploration([(0, ())])
         self.steps: list[list[tuple[Step, int]]] = []  # with the kind of the event
@@ -233,7 +233,7 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
         ages = {-field.offset for field in terms.fields(atom)}
         if len(ages) <= 1:
             age = max(ages, default=0)
-            current = _moved_to_now(atom, age)
+            current = terms.shifted(atom, age)
             moved[atom] = (unary.setdefault(current, len(unary)), age)
             continue
         for field in terms.fields(atom):
@@ -334,26 +334,3 @@ def _is(name: str, value: Value, type_: Type) -> Guard:
         return Truth(field) if value else terms.Not(Truth(field))
     assert isinstance(value, int | str)
     return Comparison("=", field, Constant(value))
-
-
-def _moved_to_now(atom: Atom, age: int) -> Atom:
-    """Return an atom about an earlier event as one about the current event."""
-
-    def moved(term: terms.Term) -> terms.Term:
-        match term:
-            case Field(name, offset, type_):
-                return Field(name, offset + age, type_)
-            case terms.Negative(value):
-                return terms.Negative(moved(value))
-            case terms.Absolute(value):
-                return terms.Absolute(moved(value))
-            case terms.Arithmetic(op, left, right):
-                return terms.Arithmetic(op, moved(left), moved(right))
-        return term
-
-    match atom:
-        case Comparison(op, left, right):
-            return Comparison(op, moved(left), moved(right))
-        case Truth(Field(name, offset, type_)):
-            return Truth(Field(name, offset + age, type_))
-    raise TypeError(atom)

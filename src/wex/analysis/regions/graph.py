@@ -1,7 +1,7 @@
 """Region graphs: which events can follow which, as a finite graph.
 
-A *memory* is the earlier events that grams still show; a *region* is a set of memories from which
-the same can follow. Each edge has an *action*: the class that every reader reads, `SILENT` for a
+A *memory* is the earlier events that grams still show; a *region* is a set of memories with the
+same continuations. Each edge has an *action*: the class that every reader reads, `SILENT` for a
 reader that does not read yet. Every stream has its path in the graph; if the graph is exact, every
 path is the path of a stream.
 """
@@ -51,7 +51,7 @@ class Budget:
     def check(self, _states: int = 0, *, steps: int = 1, share: float = 1.0) -> None:
         """Count steps of work; raise TooManyError if a share of the time is used up.
 
-        A `check` of an `Exploration`: the number of its states does not matter here.
+        An `Exploration` calls it with the number of its states, which is ignored.
         """
         self._steps += steps
         if self._steps >= STEPS:

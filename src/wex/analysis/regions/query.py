@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
-from wex.compile.stream_order import equal, sorting
+from wex.compile.stream_order import equal, stream_order
 from wex.theory import terms
 from wex.theory.letters import guard_of_letters
 from wex.theory.terms import Guard, IsFirst, atoms
@@ -75,7 +75,7 @@ def query_of(
     ]
     guards += [same] if same else []
     relevant = {field.name for guard in guards for field in terms.fields(guard)}
-    order = sorting(meaning, relevant)
+    order = stream_order(meaning, relevant)
     depths = [window.lookback for window in windows]
     depths += [len(assumption.phases) - 1 for assumption in assumptions]
     depths += [-field.offset for guard in [*guards, order.guard] for field in terms.fields(guard)]
@@ -108,7 +108,7 @@ def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:
 
 
 def assumption_classes(assumption: AssumptionAutomaton, level: int) -> list[list[int]]:
-    """Return the classes of letters of a level: letters on which all states agree, and some state lives."""
+    """Return the letters of a level by their effect: those that kill every state are left out."""
     phase = min(level, len(assumption.phases) - 1)
     states = _states_by_phase(assumption)[phase]
     classes: dict[tuple[int, ...], list[int]] = {}

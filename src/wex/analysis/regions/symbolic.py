@@ -2,7 +2,7 @@
 
 The refinement starts with one region per level. If an action from region R into region T is possible
 for some memories of R and not for others, R is split by the projection. When no region splits any
-more, the graph is exact: the same can follow from every memory of a region.
+more, the graph is exact: all memories of a region have the same continuations.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SymbolicRegions(RegionGraph):
             for field in terms.fields(guard):
                 self.ages[field.name] = max(self.ages.get(field.name, 0), -field.offset)
         self.levels = [_Level(self, level) for level in range(query.levels)]
-        if any(level.symbols.opened for level in self.levels):
+        if any(level.symbols.open_atoms for level in self.levels):
             self.exact = False  # a product of fields is free to be true or false
         self.formulas: dict[int, Formula] = {}
         self.level_of: dict[int, int] = {}
@@ -320,7 +320,7 @@ class _Level:
 
     def _is_real(self, action: Action) -> bool:
         """Tell whether an action is possible, considering products of fields; if undecided, it is."""
-        if not self.symbols.opened:
+        if not self.symbols.open_atoms:
             return True
         query, regions = self.regions.query, self.regions
         symbols = Symbols(query.depth, self.number, {}, regions.codes, products=True)
@@ -357,7 +357,7 @@ class _Level:
         key = (action, target)
         if key not in self._before:
             variables = [self.symbols.variable(field) for field in self.now]
-            variables += self.symbols.opened
+            variables += self.symbols.open_atoms
             self._before[key] = self.regions.prover.project(self.step(action, target), variables)
         return self._before[key]
 

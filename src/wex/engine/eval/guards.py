@@ -9,29 +9,25 @@ shifted one is the same array, read from another row on.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wex.engine.data_errors import FaultError, arithmetic_error
 from wex.engine.eval.terms import Faults, all_known, compile_comparison, compile_term
 from wex.theory.terms import (
-    Absolute,
+    MIRRORED,
     Always,
     And,
-    Arithmetic,
     Comparison,
-    Field,
     Guard,
     IsFirst,
-    Negative,
     Not,
     Or,
-    Term,
     Truth,
     fields,
     offsets,
+    shifted,
 )
 
 if TYPE_CHECKING:
@@ -40,10 +36,9 @@ if TYPE_CHECKING:
     from wex.engine.arrays import Bools
     from wex.engine.eval.terms import Compute
     from wex.engine.input.batch import BatchView, Block
+    from wex.theory.terms import Term
 
     Decide = Callable[[Block], Bools]
-
-Piece = TypeVar("Piece", bound=Term | Guard)
 
 
 class Deciders:
@@ -185,22 +180,8 @@ def _canonical(atom: Comparison | Truth) -> tuple[Comparison | Truth, int]:
     shift = max(offsets(atom), default=0)
     moved = shifted(atom, -shift) if shift else atom
     if isinstance(moved, Comparison) and moved.op in (">", ">="):
-        moved = Comparison("<" if moved.op == ">" else "<=", moved.right, moved.left)
+        moved = Comparison(MIRRORED[moved.op], moved.right, moved.left)
     return moved, -shift
-
-
-def shifted(piece: Piece, by: int) -> Piece:
-    """Return a term or an atom about events that lie `by` positions later."""
-    match piece:
-        case Field():
-            return replace(piece, offset=piece.offset + by)
-        case Arithmetic() | Comparison():
-            return replace(piece, left=shifted(piece.left, by), right=shifted(piece.right, by))
-        case Negative() | Absolute():
-            return replace(piece, value=shifted(piece.value, by))
-        case Truth():
-            return replace(piece, field=shifted(piece.field, by))
-    return piece
 
 
 # --- Three-valued

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from wex.theory.evaluate import COMPARE, FLOATING, INFINITE, NAN, OVERFLOW, ZERO_BY_ZERO
-from wex.theory.terms import Absolute, Arithmetic, Constant, Field, Guard, Negative, Term, fields
+from wex.theory.terms import (
+    MIRRORED,
+    Absolute,
+    Arithmetic,
+    Constant,
+    Field,
+    Guard,
+    Negative,
+    Term,
+    fields,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.theory.terms import Comparison
+    from wex.theory.terms import Comparison, Op
 
 Array = Any  # a numpy array, or a number that stands for one of equal numbers
 
@@ -175,15 +185,12 @@ def compile_comparison(atom: Comparison) -> Compute:
     )
 
 
-_MIRROR = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def _compare(op: str, left: str, right: str) -> Callable[[Array, Array], Array]:
+def _compare(op: Op, left: str, right: str) -> Callable[[Array, Array], Array]:
     """Compare exactly, also a whole number with a real: 2^53 + 1 is no float."""
     if (left, right) == ("whole", "real"):
         return lambda one, two: _compare_mixed(op, one, two)
     if (left, right) == ("real", "whole"):
-        return lambda one, two: _compare_mixed(_MIRROR[op], two, one)
+        return lambda one, two: _compare_mixed(MIRRORED[op], two, one)
     return COMPARE[op]
 
 

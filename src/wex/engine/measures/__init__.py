@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wex.engine.measures.fold import Fold, Lifted, Parts, Result
+from wex.engine.measures.fold import Fold, FoldItems, Parts, Result
 from wex.engine.measures.pass_through import Collect, Distinct, PassThrough
 from wex.engine.measures.statistics import Best, FloatStats, Spread
 from wex.engine.measures.sums import Count, Truths, WholeSum
@@ -19,7 +19,7 @@ from wex.spec.types import REAL
 if TYPE_CHECKING:
     from wex.compile.measures import Aggregate
 
-__all__ = ["Fold", "Lifted", "Parts", "Result", "fold_of", "shared_key"]
+__all__ = ["Fold", "FoldItems", "Parts", "Result", "fold_of", "shared_key"]
 
 
 def fold_of(aggregate: Aggregate) -> Fold:

@@ -32,27 +32,27 @@ Parts = dict[str, Any]  # the columns of a fold, a row for each range
 
 
 @dataclass
-class Given:
+class RelevantRows:
     """The rows of a batch that count for a fold (None: all), and those whose arithmetic failed."""
 
     present: Bools | None
     faults: Faults
 
-    def spoil(self, faults: Faults, size: int) -> None:
+    def note_failures(self, faults: Faults, size: int) -> None:
         """Note rows whose windows have no result; they no longer count."""
         self.faults.include(faults, self.present)
         if self.faults.bad is not None:
             fine = ~np.broadcast_to(self.faults.bad, (size,))
             self.present = fine if self.present is None else self.present & fine
 
-    def spoil_nan(self, missing: Bools) -> None:
+    def note_nan(self, missing: Bools) -> None:
         """Note rows whose value is NaN: their windows have no result."""
         faults = Faults()
         faults.add(missing, NAN)
-        self.spoil(faults, len(missing))
+        self.note_failures(faults, len(missing))
 
 
-class Lifted(ABC):
+class FoldItems(ABC):
     """The items of a fold in one batch."""
 
     @abstractmethod
@@ -76,7 +76,9 @@ class Fold(ABC):
         """Return the types of its columns."""
 
     @abstractmethod
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         """Return the items of the panes carried over and of the events, in the order of the panes."""
 
     @abstractmethod
@@ -89,25 +91,25 @@ class Fold(ABC):
 
     # --- For subclasses
 
-    def given(self, rows: BatchView) -> Given:
+    def relevant_rows(self, rows: BatchView) -> RelevantRows:
         """Return which rows count and which fail, by filter, NULLs and arithmetic."""
         faults = Faults()
         keep: Bools | None = None
         if self.aggregate.filter is not None:
             keep, _ = kleene(self.aggregate.filter, rows, faults)
-        given = Given(None, Faults())
-        given.spoil(faults, rows.size)
-        given.present = both(keep, given.present)
+        relevant = RelevantRows(None, Faults())
+        relevant.note_failures(faults, rows.size)
+        relevant.present = both(keep, relevant.present)
         inner = Faults()
         for argument in self.arguments:
             if isinstance(argument, Term) and not isinstance(argument, Field):
                 compile_term(argument)(rows, 0, inner)
             elif isinstance(argument, Guard):
                 kleene(argument, rows, inner)
-        given.spoil(inner, rows.size)
+        relevant.note_failures(inner, rows.size)
         known = self.known(rows)
-        given.present = both(given.present, known)
-        return given
+        relevant.present = both(relevant.present, known)
+        return relevant
 
     def known(self, rows: BatchView) -> Bools | None:
         """Tell which rows have values for all arguments; None: all."""

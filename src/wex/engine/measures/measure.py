@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from wex.compile.plan import PlannedWindow
     from wex.engine.arrays import Bools
     from wex.engine.input.batch import BatchView
-    from wex.engine.measures import Fold, Lifted, Parts
+    from wex.engine.measures import Fold, FoldItems, Parts
     from wex.engine.measures.panes import Panes, Ranges
 
     Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
     Why = Callable[[int, int], str]  # the number of a fold, a window
 
 
-class Measuring:
+class WindowMeasures:
     """The measures of a window, and the folds that they need."""
 
     def __init__(self, window: PlannedWindow) -> None:
@@ -54,34 +54,34 @@ class Measuring:
         types: dict[str, pa.DataType] = {}
         for at, fold in enumerate(self.folds):
             types |= {schema.part(at, name): type_ for name, type_ in fold.types_of(rows).items()}
-            types[schema.part(at, schema.SPOILT)] = pa.bool_()
+            types[schema.part(at, schema.FAILED)] = pa.bool_()
         return types
 
-    def lift(self, rows: BatchView, panes: Panes, carried: pa.Table) -> Measured:
+    def lift(self, rows: BatchView, panes: Panes, carried: pa.Table) -> BatchMeasures:
         """Return the folds over the panes carried over and the events of a batch."""
-        lifted, spoilt, faults = [], [], []
+        items, failures, faults = [], [], []
         for at, fold in enumerate(self.folds):
-            given = fold.given(rows)
+            relevant = fold.relevant_rows(rows)
             parts = {
                 name: whole(carried.column(schema.part(at, name))) for name in fold.types_of(rows)
             }
-            lifted.append(fold.lift(rows, given, panes, parts))
-            before = carried.column(schema.part(at, schema.SPOILT)).to_numpy()
-            bad, failed = None, given.faults.bad
+            items.append(fold.lift(rows, relevant, panes, parts))
+            before = carried.column(schema.part(at, schema.FAILED)).to_numpy()
+            bad, failed = None, relevant.faults.bad
             if failed is not None or before.any():
                 rows_bad = np.zeros(rows.size, np.int64)
                 rows_bad += 0 if failed is None else failed
                 spread = panes.spread(rows_bad, before.astype(np.int64))
                 bad = np.concatenate([[0], np.cumsum(spread)])
-            spoilt.append(bad)
-            faults.append(given.faults)
-        return Measured(self, panes, lifted, spoilt, faults)
+            failures.append(bad)
+            faults.append(relevant.faults)
+        return BatchMeasures(self, panes, items, failures, faults)
 
     def results(
         self,
         size: int,
         parts: Sequence[Parts],
-        spoilt: Sequence[Bools | None],
+        failed: Sequence[Bools | None],
         why: Why,
         fail: Fail,
     ) -> dict[str, Result]:
@@ -90,7 +90,7 @@ class Measuring:
         for measure, read in zip(self.measures, self._read, strict=True):
             values = []
             for aggregate, place in zip(measure.aggregates, read, strict=True):
-                bad = spoilt[place]
+                bad = failed[place]
                 if bad is not None and bad.any():
                     window = int(np.argmax(bad))
                     raise fail(window, why(place, window), measure.name)
@@ -114,23 +114,23 @@ class Measuring:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class BatchMeasures:
     """The folds of a window over the panes of one batch."""
 
-    measuring: Measuring
+    measuring: WindowMeasures
     panes: Panes
-    lifted: list[Lifted]
-    spoilt: list[NDArray[np.int64] | None]
+    items: list[FoldItems]
+    failures: list[NDArray[np.int64] | None]  # for each fold, how many failed before each pane
     faults: list[Faults]
 
     def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
         """Return the measures of windows."""
-        parts = [lifted.fold(windows) for lifted in self.lifted]
-        spoilt = self._spoilt(windows)
+        parts = [items.fold(windows) for items in self.items]
+        failed = self._failed(windows)
 
         def why(place: int, window: int) -> str:
             """Return why arithmetic failed for the first event of a window that it failed for."""
-            before = self.spoilt[place]
+            before = self.failures[place]
             assert before is not None
             low = int(windows.low[window])
             pane = int(np.searchsorted(before, before[low], side="right")) - 1
@@ -139,20 +139,22 @@ class Measured:
                 return UNKNOWN  # a pane of past events
             return self.faults[place].why(int(self.panes.rows[at]))
 
-        return self.measuring.results(len(windows.low), parts, spoilt, why, fail)
+        return self.measuring.results(len(windows.low), parts, failed, why, fail)
 
     def keep(self, held: Ranges) -> dict[str, pa.Array]:
         """Return the columns of the panes that ranges of panes become."""
         columns: dict[str, pa.Array] = {}
-        for at, (lifted, bad) in enumerate(zip(self.lifted, self._spoilt(held), strict=True)):
-            columns |= {schema.part(at, name): part for name, part in lifted.keep(held).items()}
-            columns[schema.part(at, schema.SPOILT)] = pa.array(
+        for at, (items, bad) in enumerate(zip(self.items, self._failed(held), strict=True)):
+            columns |= {schema.part(at, name): part for name, part in items.keep(held).items()}
+            columns[schema.part(at, schema.FAILED)] = pa.array(
                 np.zeros(len(held.low), np.bool_) if bad is None else bad
             )
         return columns
 
-    def _spoilt(self, ranges: Ranges) -> list[Bools | None]:
-        return [None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.spoilt]
+    def _failed(self, ranges: Ranges) -> list[Bools | None]:
+        return [
+            None if bad is None else bad[ranges.high] > bad[ranges.low] for bad in self.failures
+        ]
 
 
 def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -> Result:

@@ -13,9 +13,9 @@ from wex.engine.input.columns import joined, nothing, taken
 from wex.engine.kernels import folds
 from wex.engine.measures.fold import (
     Fold,
-    Given,
-    Lifted,
+    FoldItems,
     Parts,
+    RelevantRows,
     Result,
     as_numpy,
     both,
@@ -44,18 +44,22 @@ class PassThrough(Fold):
         own = self.stored(rows).type
         return {"value": pa.list_(own) if self.listed else own}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         own = self.stored(rows)
-        present = both(given.present, None if not own.null_count else as_numpy(own.is_valid()))
-        return self.lifted(own, present, panes, carried)
+        present = both(relevant.present, None if not own.null_count else as_numpy(own.is_valid()))
+        return self.fold_items(own, present, panes, carried)
 
-    def lifted(self, own: pa.Array, present: Bools | None, panes: Panes, carried: Parts) -> Lifted:
+    def fold_items(
+        self, own: pa.Array, present: Bools | None, panes: Panes, carried: Parts
+    ) -> FoldItems:
         there = as_numpy(carried["value"].is_valid())
         sizes = sizes_of(panes, present, there)
         column = panes.spread_column(own, carried["value"])
         if sizes is not None:
             column = column.filter(pa.array(sizes > 0))
-        return _Ends(items_of(panes, sizes), column, last=self.aggregate.name == "last")
+        return _EndItems(items_of(panes, sizes), column, last=self.aggregate.name == "last")
 
     def result(self, name: str, parts: Parts) -> Result:
         return passed_on(parts["value"])
@@ -64,7 +68,7 @@ class PassThrough(Fold):
         """Do nothing: any value is sound, and so is NULL."""
 
 
-class _Ends(Lifted):
+class _EndItems(FoldItems):
     def __init__(self, items: Items, column: pa.Array, *, last: bool) -> None:
         self._items, self._column, self._last = items, column, last
 
@@ -80,7 +84,9 @@ class Collect(PassThrough):
 
     listed = True
 
-    def lifted(self, own: pa.Array, present: Bools | None, panes: Panes, carried: Parts) -> Lifted:
+    def fold_items(
+        self, own: pa.Array, present: Bools | None, panes: Panes, carried: Parts
+    ) -> FoldItems:
         lists = carried["value"]
         lengths = as_numpy(pc.list_value_length(lists)) if len(lists) else np.empty(0, np.int64)
         sizes = sizes_of(panes, present, lengths)
@@ -116,8 +122,8 @@ class Collect(PassThrough):
         places[before[own_panes]] = rows + len(flat)
         return taken(joined([flat, own]), places)
 
-    def of_items(self, items: Items, column: pa.Array) -> Lifted:
-        return _Collected(items, column)
+    def of_items(self, items: Items, column: pa.Array) -> FoldItems:
+        return _CollectItems(items, column)
 
     def check(self, parts: Parts, sizes: Ints) -> None:
         lists = parts["value"]
@@ -126,7 +132,7 @@ class Collect(PassThrough):
         check_counts({"length": pc.list_value_length(lists)}, sizes, "length")
 
 
-class _Collected(Lifted):
+class _CollectItems(FoldItems):
     def __init__(self, items: Items, column: pa.Array) -> None:
         self._items, self._column = items, column
 
@@ -142,14 +148,14 @@ class _Collected(Lifted):
 class Distinct(Collect):
     """The number of different values; a pane keeps its different values."""
 
-    def of_items(self, items: Items, column: pa.Array) -> Lifted:
-        return _Different(items, column)
+    def of_items(self, items: Items, column: pa.Array) -> FoldItems:
+        return _DistinctItems(items, column)
 
     def result(self, name: str, parts: Parts) -> Result:
         return Result(as_numpy(parts["count"]))
 
 
-class _Different(_Collected):
+class _DistinctItems(_CollectItems):
     def __init__(self, items: Items, column: pa.Array) -> None:
         super().__init__(items, column)
         if pa.types.is_floating(column.type):

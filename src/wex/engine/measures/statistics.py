@@ -12,9 +12,9 @@ from wex.engine.kernels import folds
 from wex.engine.kernels.types import read_only
 from wex.engine.measures.fold import (
     Fold,
-    Given,
-    Lifted,
+    FoldItems,
     Parts,
+    RelevantRows,
     Result,
     as_numpy,
     check_counts,
@@ -48,23 +48,25 @@ class FloatStats(Fold):
             "total": pa.float64(), "least": pa.float64(), "most": pa.float64(), "n": pa.int64()
         }  # fmt: skip
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         values = self.numbers(rows).astype(np.float64, copy=False)
         if not self.clean(rows):
             missing = np.isnan(values)
             if missing.any():
-                given.spoil_nan(missing)
+                relevant.note_nan(missing)
         n = as_numpy(carried["n"])
-        sizes = sizes_of(panes, given.present, n > 0)
+        sizes = sizes_of(panes, relevant.present, n > 0)
         items = items_of(panes, sizes)
-        counts = items_of(panes, sizes_of(panes, given.present, n))
+        counts = items_of(panes, sizes_of(panes, relevant.present, n))
         columns = [dense_items(panes, values, as_numpy(carried["total"]), sizes)]
         if len(n):
             columns += [
                 dense_items(panes, values, as_numpy(carried[name]), sizes)
                 for name in ("least", "most")
             ]
-        return _FloatFolded(items, counts, columns)
+        return _FloatItems(items, counts, columns)
 
     def clean(self, rows: BatchView) -> bool:
         """Tell whether the engine has already rejected NULL and NaN in this field."""
@@ -86,7 +88,7 @@ class FloatStats(Fold):
         check_whole(parts, "total", "least", "most")
 
 
-class _FloatFolded(Lifted):
+class _FloatItems(FoldItems):
     def __init__(self, items: Items, counts: Items, columns: list[NDArray[Any]]) -> None:
         self._items, self._counts, self._columns = items, counts, columns
 
@@ -114,19 +116,21 @@ class Spread(Fold):
         floats = dict.fromkeys(("n", "mean", "square"), pa.float64())
         return {**floats, "base": pa.int64(), "infinite": pa.int64()}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         values = self.numbers(rows)
         if self.types[0] == REAL:
             floats, bases = values.astype(np.float64), np.zeros(rows.size, dtype=np.int64)
         else:
             floats, bases = np.zeros(rows.size), values.astype(np.int64)
-        given.spoil_nan(np.isnan(floats))
+        relevant.note_nan(np.isnan(floats))
         infinite = np.isinf(floats)
         floats = np.where(infinite, 0.0, floats)
-        if given.present is not None:
-            infinite &= given.present
+        if relevant.present is not None:
+            infinite &= relevant.present
         n = as_numpy(carried["n"])
-        sizes = sizes_of(panes, given.present, n > 0)
+        sizes = sizes_of(panes, relevant.present, n > 0)
         ones, zeros = np.ones(rows.size), np.zeros(rows.size)
         own = {"n": ones, "base": bases, "mean": floats, "square": zeros}
         columns = [
@@ -134,7 +138,7 @@ class Spread(Fold):
             for name, column in own.items()
         ]
         sums = running_sums(panes, infinite, carried["infinite"])
-        return _SpreadFolded(items_of(panes, sizes), columns, sums)
+        return _SpreadItems(items_of(panes, sizes), columns, sums)
 
     def result(self, name: str, parts: Parts) -> Result:
         n, square = as_numpy(parts["n"]), as_numpy(parts["square"])
@@ -150,7 +154,7 @@ class Spread(Fold):
         check_whole(parts, "mean", "square", "base")
 
 
-class _SpreadFolded(Lifted):
+class _SpreadItems(FoldItems):
     def __init__(
         self, items: Items, columns: list[NDArray[Any]], infinite: NDArray[np.int64]
     ) -> None:
@@ -184,18 +188,20 @@ class Best(Fold):
         value, key = self.stored(rows, 0).type, self.stored(rows, self.key).type
         return {"value": value, "key": key, "there": pa.bool_()}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         key = self.stored(rows, self.key)
         if self.types[self.key] == REAL:
-            given.spoil_nan(np.asarray(np.isnan(as_numpy(key.fill_null(0.0)))))
+            relevant.note_nan(np.asarray(np.isnan(as_numpy(key.fill_null(0.0)))))
         value = self.stored(rows) if self.key else key
         there = as_numpy(carried["there"])
-        sizes = sizes_of(panes, given.present, there)
+        sizes = sizes_of(panes, relevant.present, there)
         columns = []
         for name, own in (("value", value), ("key", key)):
             column = panes.spread_column(own, carried[name])
             columns.append(column if sizes is None else column.filter(pa.array(sizes > 0)))
-        return _BestFolded(items_of(panes, sizes), columns[0], columns[1], self.sign)
+        return _BestItems(items_of(panes, sizes), columns[0], columns[1], self.sign)
 
     def result(self, name: str, parts: Parts) -> Result:
         return passed_on(parts["value"])
@@ -206,7 +212,7 @@ class Best(Fold):
         require((known | ~as_numpy(parts["there"])).all(), "a pane has a value without its key")
 
 
-class _BestFolded(Lifted):
+class _BestItems(FoldItems):
     def __init__(self, items: Items, values: pa.Array, keys: pa.Array, sign: int) -> None:
         self._items, self._values, self._keys, self._sign = items, values, keys, sign
         self._numbers = read_only(_ranked(keys))

@@ -12,9 +12,9 @@ from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import Faults
 from wex.engine.measures.fold import (
     Fold,
-    Given,
-    Lifted,
+    FoldItems,
     Parts,
+    RelevantRows,
     Result,
     as_numpy,
     both,
@@ -44,9 +44,11 @@ class Count(Fold):
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"n": pa.int64()}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
-        sizes = sizes_of(panes, given.present, as_numpy(carried["n"]))
-        return _Counted(items_of(panes, sizes))
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
+        sizes = sizes_of(panes, relevant.present, as_numpy(carried["n"]))
+        return _CountItems(items_of(panes, sizes))
 
     def result(self, name: str, parts: Parts) -> Result:
         return Result(as_numpy(parts["n"]))
@@ -55,7 +57,7 @@ class Count(Fold):
         check_counts(parts, sizes, "n")
 
 
-class _Counted(Lifted):
+class _CountItems(FoldItems):
     def __init__(self, items: Items) -> None:
         self.items = items
 
@@ -70,17 +72,19 @@ class Truths(Fold):
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"true": pa.int64(), "known": pa.int64()}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         (guard,) = self.arguments
         assert isinstance(guard, Guard)
         held, known = kleene(guard, rows, Faults())
-        sums = [both(given.present, held), both(given.present, known)]
-        return _Summed(
+        sums = [both(relevant.present, held), both(relevant.present, known)]
+        return _SumItems(
             {
                 name: running_sums(
-                    panes, np.ones(rows.size) if each is None else each, carried[name]
+                    panes, np.ones(rows.size) if flags is None else flags, carried[name]
                 )
-                for name, each in zip(("true", "known"), sums, strict=True)
+                for name, flags in zip(("true", "known"), sums, strict=True)
             }
         )
 
@@ -95,7 +99,7 @@ class Truths(Fold):
         check_counts(parts, as_numpy(parts["known"]), "true")
 
 
-class _Summed(Lifted):
+class _SumItems(FoldItems):
     """Columns of whole numbers, summed up to each pane."""
 
     def __init__(self, sums: dict[str, Ints]) -> None:
@@ -114,13 +118,15 @@ class WholeSum(Fold):
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"high": pa.int64(), "low": pa.int64(), "n": pa.int64()}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
         values = self.numbers(rows).astype(np.int64)
-        if given.present is not None:
-            values = np.where(given.present, values, 0)
-        count = np.ones(rows.size, dtype=np.int64) if given.present is None else given.present
+        if relevant.present is not None:
+            values = np.where(relevant.present, values, 0)
+        count = np.ones(rows.size, dtype=np.int64) if relevant.present is None else relevant.present
         mask = (1 << HALF) - 1
-        return _WholeSummed(
+        return _WholeSumItems(
             {
                 "high": running_sums(panes, values >> HALF, carried["high"]),
                 "low": running_sums(panes, values & mask, carried["low"]),
@@ -152,7 +158,7 @@ class WholeSum(Fold):
         require(((low >= 0) & (low < 1 << HALF)).all(), "a sum of a pane is out of range")
 
 
-class _WholeSummed(_Summed):
+class _WholeSumItems(_SumItems):
     def fold(self, windows: Ranges) -> Parts:
         parts = super().fold(windows)
         high, low = as_numpy(parts["high"]), as_numpy(parts["low"])

@@ -15,9 +15,9 @@ from wex.engine.input.columns import arrow_type
 from wex.engine.kernels.folds import range_fold
 from wex.engine.measures.fold import (
     Fold,
-    Given,
-    Lifted,
+    FoldItems,
     Parts,
+    RelevantRows,
     Result,
     as_numpy,
     passed_on,
@@ -27,7 +27,7 @@ from wex.engine.measures.panes import items_of
 from wex.engine.measures.results import storage_of
 from wex.engine.state.state import FRAME
 from wex.errors import WexError
-from wex.spec.aggregates import REGISTERED
+from wex.spec.aggregates import REGISTRATIONS
 from wex.spec.types import BOOL, DATE, DURATION, INT, REAL, STRING, TIMESTAMP, Type
 from wex.theory.evaluate import WHOLE
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
-    from wex.spec.aggregates import OwnAggregate
+    from wex.spec.aggregates import UserDefinedAggregate
 
 
 class UserDefined(Fold):
@@ -47,13 +47,15 @@ class UserDefined(Fold):
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"state": pa.binary()}
 
-    def lift(self, rows: BatchView, given: Given, panes: Panes, carried: Parts) -> Lifted:
-        own = own_aggregate(self.aggregate.name)
+    def lift(
+        self, rows: BatchView, relevant: RelevantRows, panes: Panes, carried: Parts
+    ) -> FoldItems:
+        own = user_defined_aggregate(self.aggregate.name)
         saved = [
             None if state is None else self._load(state) for state in carried["state"].to_pylist()
         ]
         there = as_numpy(carried["state"].is_valid())
-        sizes = sizes_of(panes, given.present, there)
+        sizes = sizes_of(panes, relevant.present, there)
         events = self._events(rows)
         call = partial(guarded, self.aggregate.name)
         # By pane: a row whose event makes a state when it is needed, or -1 - the number of a saved state.
@@ -68,7 +70,7 @@ class UserDefined(Fold):
             return call(own.add, call(own.zero), events(place))
 
         merge = partial(call, own.merge)
-        return _UserDefinedFolded(items_of(panes, sizes), len(places), state, merge, self)
+        return _UserDefinedItems(items_of(panes, sizes), len(places), state, merge, self)
 
     def _events(self, rows: BatchView) -> Callable[[int], object]:
         """Return a function from a row to the arguments of the aggregate."""
@@ -81,7 +83,7 @@ class UserDefined(Fold):
 
     def result(self, name: str, parts: Parts) -> Result:
         states: list[Any] = parts["states"]
-        own, type_ = own_aggregate(name), REGISTERED[name].type
+        own, type_ = user_defined_aggregate(name), REGISTRATIONS[name].type
         values = [plain_value(guarded(name, own.result, state), type_, name) for state in states]
         return passed_on(pa.array(values, storage_of(arrow_type(type_))))
 
@@ -92,7 +94,7 @@ class UserDefined(Fold):
 
     def dump(self, state: object) -> bytes:
         """Return a state as bytes."""
-        own = own_aggregate(self.aggregate.name)
+        own = user_defined_aggregate(self.aggregate.name)
         if hasattr(own, "dump"):
             written = guarded(self.aggregate.name, own.dump, state)
             if not isinstance(written, bytes):
@@ -109,7 +111,7 @@ class UserDefined(Fold):
             raise WexError("aggregate-failed", message, hint) from error
 
     def _load(self, content: bytes) -> object:
-        own = own_aggregate(self.aggregate.name)
+        own = user_defined_aggregate(self.aggregate.name)
         if hasattr(own, "load"):
             return guarded(self.aggregate.name, own.load, content)
         with FRAME.reading():
@@ -141,7 +143,7 @@ def _untagged(state: object) -> object:
     return state
 
 
-class _UserDefinedFolded(Lifted):
+class _UserDefinedItems(FoldItems):
     """States of a user-defined aggregate, folded as numbers are."""
 
     def __init__(
@@ -158,7 +160,7 @@ class _UserDefinedFolded(Lifted):
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
         name = self._fold.aggregate.name
-        zero = partial(guarded, name, own_aggregate(name).zero)
+        zero = partial(guarded, name, user_defined_aggregate(name).zero)
         filled = ranges.low < ranges.high
         nodes: dict[int, object] = {}
         folded: dict[int, object] = {}
@@ -251,12 +253,12 @@ def _plain(value: object, type_: Type) -> object:
     return float(value) if type_ == REAL and isinstance(value, int) else value
 
 
-def own_aggregate(name: str) -> OwnAggregate:
+def user_defined_aggregate(name: str) -> UserDefinedAggregate:
     """Return the registered aggregate of a name; a plan may come from another process."""
-    if name not in REGISTERED:
+    if name not in REGISTRATIONS:
         hint = "register it with wex.aggregate in every process that runs the spec"
         raise WexError("unknown-aggregate", f"no aggregate `{name}` is registered here", hint)
-    return REGISTERED[name].made
+    return REGISTRATIONS[name].instance
 
 
 def guarded(name: str, function: Callable[..., object], *args: object) -> object:

@@ -65,7 +65,7 @@ def list_names(windows: int) -> list[str]:
 SLOT = "slot"  # of a config, or the state of the window automaton
 CLOCK = "clock"  # what `within` measures; 0 without `within`
 TIME = "time"  # the first order column, if there is one
-SPOILT = "spoilt"  # of a fold: whether arithmetic failed for an event of the pane
+FAILED = "spoilt"  # of a fold: whether arithmetic failed for an event of the pane
 HELD_NUMBERS = (POSITION, SLOT, CLOCK)
 
 

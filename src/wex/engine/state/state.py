@@ -132,7 +132,7 @@ def from_bytes(content: bytes, fingerprint: str) -> State:
         require(4 + length + sum(sizes) == len(body), "tables are cut off")
         tables, begin = {}, 4 + length
         for name, size in zip(names, sizes, strict=True):
-            tables[name] = sound_table(body[begin : begin + size])
+            tables[name] = valid_table(body[begin : begin + size])
             begin += size
         return State(tables.pop(""), tables)
 
@@ -153,7 +153,7 @@ def from_ipc(content: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def sound_table(content: bytes) -> pa.Table:
+def valid_table(content: bytes) -> pa.Table:
     """Return the table in untrusted bytes; a table that is not valid for Arrow is an error."""
     table = from_ipc(content)
     table.validate(full=True)

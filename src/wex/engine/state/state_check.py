@@ -218,6 +218,6 @@ def _check_folds(
         parts = {name: whole(held.column(schema.part(at, name))) for name in fold.types_of(rows)}
         fold.check(parts, sizes)
         require(
-            not held.column(schema.part(at, schema.SPOILT)).null_count,
+            not held.column(schema.part(at, schema.FAILED)).null_count,
             "a pane does not say whether arithmetic failed in it",
         )

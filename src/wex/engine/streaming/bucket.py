@@ -21,7 +21,7 @@ from wex.engine.input.columns import conform, no_rows
 from wex.engine.input.schemas import stacked
 from wex.engine.input.sorting import no_null_order
 from wex.engine.running_streams import RunningStreams, ended
-from wex.engine.state.state import sound_table, to_ipc
+from wex.engine.state.state import to_ipc, valid_table
 from wex.engine.streaming.expiry import next_expiry, without_expired
 from wex.errors import DataError, StateError, WexError
 from wex.framing import Frame, require
@@ -142,9 +142,9 @@ class Bucket:
         state = self.streams.everything()
         left = without_expired(self.engine, state, watermark)
         if left is not state:
-            self._go_on(left)
+            self._replace_state(left)
         self.counts.buffered = 0 if self.waiting is None else self.waiting.num_rows
-        return self._together(tables)
+        return self._result(tables)
 
     def next_time(self) -> int | None:
         """Return the next watermark, in microseconds, at which the bucket has something to do."""
@@ -162,13 +162,13 @@ class Bucket:
     def run(self, rows: pa.Table | None) -> pa.Table:
         """Return the windows of rows, which run at once; rows that are late for their key are dropped."""
         if rows is None:
-            return self._together([])
+            return self._result([])
         arriving = self.streams.prepared(self.sieve.alone(_in_utc(rows)))
         late = arriving.late(self.streams.recall(arriving))
         if self.rules.late == "error" and late.any():
             self._refuse(arriving.table)
         self.counts.late += int(late.sum())
-        return self._together([self._feed(arriving.table.filter(pa.array(~late)))])
+        return self._result([self._feed(arriving.table.filter(pa.array(~late)))])
 
     # --- Parts
 
@@ -195,7 +195,7 @@ class Bucket:
         for part in range(int(parts.max(initial=0)) + 1):
             if part:
                 chosen = np.flatnonzero(parts[ends - 1] >= part)
-                tables.append(self._ended(arriving, arriving.keys.take(pa.array(chosen))))
+                tables.append(self._end_streams(arriving, arriving.keys.take(pa.array(chosen))))
             due = arriving.table.filter(pa.array(parts == part))
             if not due.num_rows:
                 continue
@@ -214,7 +214,7 @@ class Bucket:
         state = self.streams.everything()
         empty = state.tail_counts == 0
         if empty.any():
-            self._go_on(state.take(np.flatnonzero(~empty)))
+            self._replace_state(state.take(np.flatnonzero(~empty)))
 
     def _sifted(self, arriving: PreparedInput, silence: int, error: DataError) -> pa.Table:
         prior = self.streams.recall(arriving)
@@ -224,7 +224,7 @@ class Bucket:
         silences = Silences(self._times(arriving.table), last, silence)
         return self.sieve.sifted(arriving, prior, error, silences)
 
-    def _ended(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
+    def _end_streams(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
         """Return the windows that the end of some streams reports, and start these streams anew."""
         state = self.streams.recall(arriving, keys)
         table, _ = self.engine.run(*ended(self.engine, state), last=True)
@@ -234,17 +234,17 @@ class Bucket:
     def _feed(self, rows: pa.Table) -> pa.Table:
         """Return the windows of rows, without the rows that are bad in their stream."""
         windows, count = self.sieve.through(self.streams.feed, self.streams.recall, rows)
-        return self._counted(windows, count)
+        return self._count_processed(windows, count)
 
     def _fed(self, rows: pa.Table) -> pa.Table:
-        return self._counted(self.streams.feed(rows), rows.num_rows)
+        return self._count_processed(self.streams.feed(rows), rows.num_rows)
 
-    def _counted(self, windows: pa.Table, rows: int) -> pa.Table:
+    def _count_processed(self, windows: pa.Table, rows: int) -> pa.Table:
         self.counts.processed += rows
         self._check_open()
         return windows
 
-    def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
+    def _result(self, tables: Sequence[pa.Table]) -> pa.Table:
         self.counts.open = self.streams.held()
         return stacked(tables) if tables else pa.table({})
 
@@ -254,7 +254,7 @@ class Bucket:
         if count and self.rules.late == "error":
             row = int(np.argmax(late))
             name = self.engine.stream.order_by[0]
-            keys = tuple(rows.column(each)[row].as_py() for each in self.engine.stream.partition_by)
+            keys = tuple(rows.column(key)[row].as_py() for key in self.engine.stream.partition_by)
             message = (
                 f"an event at {rows.column(name)[row]} comes too late: the watermark has passed it"
             )
@@ -298,16 +298,16 @@ class Bucket:
             return []
         ending = ended(self.engine, state.take(np.flatnonzero(silent)))
         table, _ = self.engine.run(*ending, last=True)
-        self._go_on(state.take(np.flatnonzero(~silent)))
+        self._replace_state(state.take(np.flatnonzero(~silent)))
         return [table]
 
-    def _go_on(self, state: State) -> None:
+    def _replace_state(self, state: State) -> None:
         schema = self.streams.schema
         self.streams = RunningStreams(self.engine)
         self.streams.resume(state, schema)
 
 
-def made_by(saved: bytes) -> str:
+def fingerprint_of(saved: bytes) -> str:
     """Return the fingerprint of the engine that a bucket was saved by."""
     return _parts(saved)[0].plan
 
@@ -345,7 +345,7 @@ def _without_frame(saved: object) -> bytes | None:
 def _waiting(engine: Engine, rows: bytes) -> pa.Table:
     """Return the rows that wait in a bucket, checked as those that arrive are."""
     with FRAME.reading():
-        table = declared(engine, sound_table(rows))
+        table = declared(engine, valid_table(rows))
         order = engine.stream.order_by
         require(order and engine.fields[order[0]] in (TIMESTAMP, INT), "rows wait without a time")
         no_null_order(table, order, engine.stream.partition_by)

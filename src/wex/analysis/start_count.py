@@ -1,0 +1,176 @@
+"""How many starts can accumulate, open or held, where no clause limits them to one for each state.
+
+If a cycle of contexts adds a start each time it is traversed, the number grows without bound. If
+there is no such cycle, streams reach finitely many multisets of starts, and the largest one is the
+bound. Where clauses or inexact regions make a cycle doubtful, a concrete stream that repeats the
+same events certifies it, or the answer is "unknown".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from wex.analysis.answers import Growth, Quantity
+from wex.analysis.counting.multiset import GrowingCycle, growing_cycle, vectors_of
+from wex.analysis.counting.single import Pump, Starts
+from wex.analysis.describe import repetition_in_words
+from wex.analysis.graphs import TooManyError
+from wex.analysis.witness import complete_events
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence, Set
+
+    from wex.analysis.answers import Answer
+    from wex.analysis.counting.single import Place
+    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.verdicts import Analysis
+    from wex.theory.evaluate import Event
+
+MOST_CERTIFIED = 5  # cycles for which a certificate is tried
+# Starts, a path and n → the events of a stream along the path, if it has n starts at its end.
+PathReplay = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
+
+
+@dataclass(frozen=True)
+class StartCount:
+    """The number of open or of held starts: their places, and how a path becomes a stream with n."""
+
+    analysis: Analysis
+    what: Quantity
+    starts: Starts
+    places: Callable[[Starts], Set[Place]]
+    faithful: bool  # the tables express all clauses
+    clears: bool  # a window that ends removes the starts before it
+    replay: PathReplay
+
+    def answer(self) -> Answer:
+        """Return how large the number can become."""
+        analysis, starts = self.analysis, self.starts
+        clauses = starts.window.clauses
+        limit = clauses.within_events if not starts.window.counted else None
+        if limit is not None:
+            limit += clauses.until  # the event after the longest window decides about it
+        try:
+            cycles = self._growing_cycles()
+            vectors = (
+                None
+                if cycles
+                else vectors_of(starts, self.places(starts), analysis.budget, clears=self.clears)
+            )
+        except TooManyError:
+            analysis.gave_up = True
+            return analysis.by_life(self.what, starts.window)
+        exact_regions = analysis.contexts.regions.exact
+        if vectors is not None:
+            bound = vectors.most if limit is None else min(limit, vectors.most)
+            return analysis.bounded(
+                self.what,
+                bound,
+                _at_most(bound),
+                exact=exact_regions and self.faithful,
+                builder=lambda n: self.replay(starts, vectors.path_to_count(n), n),
+            )
+        if limit is not None:
+            return analysis.limited(self.what, limit)
+        if clauses.within_time is not None:
+            return self._in_time()
+        if exact_regions and self.faithful:
+            return self._unbounded(starts, cycles[0])
+        if self.faithful:
+            for cycle in cycles:
+                certified = self._certified(cycle)
+                if certified is not None:
+                    return certified
+        return analysis.unknown(
+            self.what,
+            f"{self._repetition(cycles[0])} would add one, but {analysis.why_inexact()}",
+            lambda n: self.replay(starts, cycles[0].path(n), n),
+        )
+
+    def _growing_cycles(self) -> list[GrowingCycle]:
+        """Return cycles that add a start each time; none if the number has a bound."""
+        starts, places = self.starts, self.places(self.starts)
+        if self.clears:
+            cycle = growing_cycle(starts, places, self.analysis.budget)
+            return [cycle] if cycle else []
+        if starts.window.longest_life is not None:
+            return []
+        return [
+            _cycle_of(starts.contexts, pump)
+            for pump in islice(starts.pumps(places), MOST_CERTIFIED)
+        ]
+
+    def _repetition(self, cycle: GrowingCycle) -> str:
+        return repetition_in_words(self.analysis.meaning, self.analysis.window, cycle.edges)
+
+    def _unbounded(self, starts: Starts, cycle: GrowingCycle) -> Answer:
+        return self.analysis.unbounded(
+            self.what,
+            Growth.LINEAR,
+            f"{self._repetition(cycle)} adds one",
+            lambda n: self.replay(starts, cycle.path(n), n),
+        )
+
+    def _in_time(self) -> Answer:
+        """Return the answer where only `within DURATION` may keep starts from accumulating.
+
+        It does not if they accumulate at one moment; it does if there is a least time between events.
+        """
+        analysis = self.analysis
+        starts = Starts(analysis.timed_contexts, self.starts.window)
+        pump = next(starts.pumps(self.places(starts), same_moment=True), None)
+        if pump is not None and analysis.timed_contexts.regions.exact:
+            cycle = _cycle_of(starts.contexts, pump)
+            # The cycle takes no time: if it works twice, it works any number of times.
+            if self.replay(starts, cycle.path(2), 2) is not None:
+                return self._unbounded(starts, cycle)
+        most = analysis.most_in_time()
+        if most is not None:
+            most += self.starts.window.clauses.until
+            reason = f"at most {most:,} events fit in the time of `within`"
+            return analysis.bounded(self.what, most, reason, exact=False)
+        return analysis.unknown(self.what, analysis.why_inexact())
+
+    def _certified(self, cycle: GrowingCycle) -> Answer | None:
+        """Return "unbounded" if the cycle can be repeated with the very same events."""
+        analysis, counts_open = self.analysis, self.what is Quantity.OPEN
+        tail: Sequence[Edge] = ()
+        if counts_open and cycle.states:
+            tail = self.starts.completion((cycle.edges[-1].to, cycle.states[0]))
+        for times in (1, 2, 3):
+            streams = analysis.contexts.regions.recurring(
+                [edge.step for edge in cycle.stem],
+                [edge.step for edge in cycle.edges * times],
+                [edge.step for edge in tail],
+            )
+            if streams is not None:
+                break
+        else:
+            return None
+        before, repeated, after = (complete_events(analysis.contexts, events) for events in streams)
+
+        def build(n: int) -> list[Event] | None:
+            events = [*before, *repeated * n]
+            if counts_open:
+                return analysis.with_open(events, [after], n)
+            return analysis.with_held(events, n)
+
+        if build(3) is None:
+            return None
+        if counts_open:
+            analysis.certificate = (cycle, before, repeated, after)
+        reason = f"{self._repetition(cycle)} adds one"
+        return analysis.unbounded(self.what, Growth.LINEAR, reason, build)
+
+
+def _cycle_of(contexts: Contexts, pump: Pump) -> GrowingCycle:
+    return GrowingCycle(tuple(contexts.path_to(pump.context)), pump.cycle, (pump.state,))
+
+
+def _at_most(bound: int) -> str:
+    if bound == 1:
+        return "a start ends or fails before the next one begins"
+    return f"starts end or fail before there are more than {bound:,} at once"
