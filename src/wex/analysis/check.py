@@ -76,10 +76,10 @@ class Report:
         return iter(self.windows)
 
     def __str__(self) -> str:
-        lines = [
-            f"{window.name}: open {window.open}, held {window.held}, overlap {window.overlap}"
-            for window in self.windows
-        ]
+        lines = []
+        for window in self.windows:
+            answers = (f"{name} {answer}" for name, answer in window.answers.items())
+            lines.append(f"{window.name}: {', '.join(answers)}")
         of_windows = [finding for window in self.windows for finding in window.findings]
         return "\n".join([*lines, *self.findings, *of_windows])
 

@@ -271,13 +271,12 @@ class _WindowPair:
         """Tell whether both windows have the same clauses, so that equal sets of windows stay equal."""
         if len(self._windows) == 1:
             return True  # clauses only remove windows
-        rest = []
-        for window in self._windows:
-            clauses = clauses_of(window)
-            limits = clauses.within_events, clauses.within_time, clauses.keep
-            having = (str(window.having), str(window.measures)) if window.having else ()
-            rest.append((*limits, having))
-        return rest[0] == rest[1]
+        # The tables express `until`. All other clauses are compared, those to come included.
+        one, two = (
+            replace(clauses_of(window), until=False, or_end=False) for window in self._windows
+        )
+        predicates = {(str(window.having), str(window.measures)) for window in self._windows}
+        return one == two and (not one.having or len(predicates) == 1)
 
     def _difference(
         self, contexts: Contexts, trackers: Sequence[StartTracker | None]

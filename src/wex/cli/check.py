@@ -73,6 +73,9 @@ def summary(resolved: Meaning) -> dict[str, object]:
                 "lookback": lookback,
                 "keep": window.keep.text if window.keep else "all",
                 "pad": window.pad,
+                "until": str(window.until) if window.until else None,
+                "within": str(window.within) if window.within else None,
+                "having": str(window.having) if window.having else None,
                 "measures": {name: str(type_) for name, type_ in measures.items()},
             }
             for window, lookback, measures in zip(
@@ -102,6 +105,8 @@ def describe(resolved: Meaning) -> list[str]:
     ):
         keep = window.keep.text if window.keep else "all"
         clauses = [str(clause) for clause in (window.within, window.until) if clause]
+        clauses += ["pad"] * window.pad
+        clauses += [f"having {window.having}"] if window.having else []
         parts = [_form(window), f"lookback {lookback}", f"keep {keep}", *clauses]
         lines.append(f"  window {window.name.text}: {', '.join(parts)}")
         if measures:

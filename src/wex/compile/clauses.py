@@ -75,6 +75,9 @@ class Clauses:
         return self.within_time if self.within_events is None else self.within_events - 1
 
 
+NO_CLAUSES = Clauses(False, False, None, None, "all", False)
+
+
 def clauses_of(window: tree.Window) -> Clauses:
     """Return the clauses of a window."""
     within, until = window.within, window.until

@@ -66,7 +66,7 @@ ARITHMETIC = {
         "filter infinite values out of the data",
     ),
     NAN: (
-        "a NaN among the values that are computed with",
+        "an aggregate or a comparison reads a NaN",
         "filter NaN out of the data, or leave it out of an aggregate: `sum(x) filter [x = x]`",
     ),
     UNKNOWN: (

@@ -64,8 +64,8 @@ class Engine:
         self.plan, self.stream = plan, plan.stream
         self.fields = dict(plan.stream.fields)
         self.guarded = frozenset(plan.stream.guarded)
-        self.missing = [name for name in self.fields if name in self.guarded]  # never NULL or NaN
-        self._floats = [name for name in self.missing if self.fields[name] == REAL]
+        self.never_null = [name for name in self.fields if name in self.guarded]
+        self._floats = [name for name in self.never_null if self.fields[name] == REAL]
         self.windows = [Window(planned, most_configs) for planned in plan.windows]
         readers = [
             (window.planned.letters, window.first, window.planned.pad) for window in self.windows

@@ -78,6 +78,7 @@ class WindowRun:
         self.carried = prior.lists[schema.held(at)]
         self.counts = prior.counts(schema.held(at))
         self.last_end = prior.numbers(schema.last_end(at))
+        self.ended_starts: Ints = np.empty(0, dtype=np.int64)  # by a late `keep shortest`
         if not self.carried.num_columns:
             self.carried = self._no_starts(rows)
         self.panes = Panes(batch, self.counts)
@@ -209,10 +210,8 @@ class WindowRun:
             first = np.flatnonzero(kept)
         result[chosen[first]] = True
         if self.window.planned.clauses.keep == "shortest":
-            self.spent = start[result]
+            self.ended_starts = start[result]
         return result
-
-    spent: Ints = np.empty(0, dtype=np.int64)
 
     # --- Open starts
 
@@ -222,7 +221,7 @@ class WindowRun:
         streams = owners_of(self.result.kept, len(pane))
         positions = self._positions(pane, streams)
         if self.window.keeps_late:
-            left = (positions > self.last_end[streams]) & ~np.isin(pane, self.spent)
+            left = (positions > self.last_end[streams]) & ~np.isin(pane, self.ended_starts)
             pane, slot, streams, positions = (
                 column[left] for column in (pane, slot, streams, positions)
             )

@@ -46,7 +46,7 @@ def _error(engine: Engine, batch: Batch, row: int, kind: int, name: str) -> Data
     if kind == LATE:
         last, first = batch.table.slice(row - 1, 1), batch.table.slice(row, 1)
         return late_error(last, first, engine.stream.order_by, engine.fields, key, position)
-    for field in engine.missing:
+    for field in engine.never_null:
         value = batch.table.column(field)[row]
         if not value.is_valid:
             return null_error("NULL", field, key, position)
@@ -78,7 +78,7 @@ def _late(engine: Engine, batch: Batch) -> Wrong:
 
 def _missing(engine: Engine, batch: Batch) -> Wrong:
     faults: Wrong = []
-    for name in engine.missing:
+    for name in engine.never_null:
         column = batch.table.column(name)
         row = _first(column.is_null().to_numpy()) if column.null_count else None
         if row is not None:

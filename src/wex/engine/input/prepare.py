@@ -54,7 +54,7 @@ class PreparedInput:
         check_zones(self.stream.moments, table)
         no_null_order(table, self.stream.order_by, self.stream.partition_by)
         if self.stream.skip_nulls:
-            table = _without(table, engine.missing)
+            table = _without(table, engine.never_null)
         by = self.stream.partition_by, self.stream.order_by
         if sorted_rows and not in_stream_order(table, *by):
             raise DataError(

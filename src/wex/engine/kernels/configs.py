@@ -30,7 +30,7 @@ from wex.engine.kernels.lists import (
     only_oldest,
     write_held,
 )
-from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, Clauses, Configs, Segments
+from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, Configs, KernelClauses, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def run_configs(
     codes: NDArray[np.uint8],
     clock: Ints,
     machine: Configs,
-    clauses: Clauses,
+    clauses: KernelClauses,
     streams: Segments,
     buffers: Buffers,
     last: bool,
@@ -76,12 +76,12 @@ def run_configs(
             stop = min(end, row + block)
             noted = 0
             for x in range(row, stop):
-                letter = np.uint64(classes[codes[x]])
-                action = act[letter, config]
+                cls = np.uint64(classes[codes[x]])
+                action = act[cls, config]
                 acting[noted] = x
                 doing[noted] = action
                 noted += action != 0
-                config = np.uint64(step[letter, config])
+                config = np.uint64(step[cls, config])
             row = stop
             for at in range(noted):
                 x = acting[at]
@@ -100,7 +100,7 @@ def run_configs(
                     elif op == EMIT:
                         written, oldest = gather(
                             lists, runs, births, slot,
-                            clock, x - until, limit, clauses.oldest, starts, written, oldest,
+                            clock, x - until, limit, clauses.oldest_wins, starts, written, oldest,
                         )  # fmt: skip
                     elif op == EMITTED:
                         written = finish(starts, ends, before, written, oldest, x - until)
@@ -122,7 +122,7 @@ def run_configs(
                 if finals[config, slot]:
                     written, oldest = gather(
                         lists, runs, births, slot,
-                        clock, end - 1, limit, clauses.oldest, starts, written, oldest,
+                        clock, end - 1, limit, clauses.oldest_wins, starts, written, oldest,
                     )  # fmt: skip
             written = finish(starts, ends, before, written, oldest, end - 1)
             if written < 0:

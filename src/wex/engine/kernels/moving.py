@@ -47,7 +47,7 @@ from wex.engine.kernels.lists import (
     put_first,
     write_held,
 )
-from wex.engine.kernels.types import Automata, Clauses, Segments
+from wex.engine.kernels.types import Automata, KernelClauses, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def list_state(in_use: Ints, then: int, used: int, state: int, row: int) -> int:
 @inlined
 def end_windows(
     machine: Automata,
-    clauses: Clauses,
+    clauses: KernelClauses,
     buffers: Buffers,
     clock: Ints,
     row: int,
@@ -98,9 +98,9 @@ def end_windows(
         if machine.final[state]:
             written, oldest = gather(
                 buffers.lists, buffers.runs, buffers.births, 2 * state + now,
-                clock, row, clauses.limit, clauses.oldest, buffers.starts, written, oldest,
+                clock, row, clauses.limit, clauses.oldest_wins, buffers.starts, written, oldest,
             )  # fmt: skip
-            if clauses.spent or not machine.lasts[state]:
+            if clauses.ends_after_first or not machine.lasts[state]:
                 drop(buffers.lists, buffers.runs, 2 * state + now)
     written = finish(buffers.starts, buffers.ends, before, written, oldest, row)
     if clauses.cuts and written > before:
@@ -113,7 +113,7 @@ def run_moving(
     codes: NDArray[np.uint8],
     clock: Ints,
     machine: Automata,
-    clauses: Clauses,
+    clauses: KernelClauses,
     streams: Segments,
     buffers: Buffers,
     last: bool,
@@ -168,22 +168,22 @@ def run_moving(
             born += 1
         at_prefix = streams.state[g]
         for x in range(begin, end):
-            letter = classes[codes[x]]
+            cls = classes[codes[x]]
             then = 1 - now
-            if until and until_class[letter]:
+            if until and until_class[cls]:
                 written = end_windows(
                     machine, clauses, buffers, clock, x - 1, now, used_now, written
                 )
                 if written < 0:
                     return False
             for chain in range(chains):
-                if leave[chain, letter] < 0:
+                if leave[chain, cls] < 0:
                     drop(lists, runs, chained + chain)
             for chain in range(chains):
                 first = lists[chained + chain, HEAD]
                 while first != NIL and x - begin - runs[first, SINCE] >= chain_size[chain]:
                     run = pop(lists, runs, chained + chain)
-                    state = leave[chain, letter]
+                    state = leave[chain, cls]
                     into = chain_of[state]
                     if into >= 0 and single and is_in_chain(lists, runs, chained + into, x - begin):
                         older_in_chain(lists, runs, chained + into, runs[run, LO])
@@ -202,7 +202,7 @@ def run_moving(
                     first = lists[chained + chain, HEAD]
             for u in range(used_now):
                 at = 2 * in_use[now, u] + now
-                state = move[in_use[now, u], letter]
+                state = move[in_use[now, u], cls]
                 if state < 0:
                     drop(lists, runs, at)
                 elif not is_empty(lists, at):
@@ -219,8 +219,8 @@ def run_moving(
                             only_oldest(lists, runs, 2 * state + then)
                         if limit >= 0:
                             expire(lists, runs, births, 2 * state + then, clock[x], limit)
-            state = born_as[at_prefix, letter]
-            at_prefix = prefix[at_prefix, letter]
+            state = born_as[at_prefix, cls]
+            at_prefix = prefix[at_prefix, cls]
             if state >= 0:
                 births[born, PANE] = x + shift
                 if limit >= 0:

@@ -14,7 +14,7 @@ import numpy as np
 from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import compiled
 from wex.engine.kernels.lists import too_old
-from wex.engine.kernels.types import Clauses, Registers, Segments
+from wex.engine.kernels.types import KernelClauses, Registers, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def run_registers(
     codes: NDArray[np.uint8],
     clock: Ints,
     machine: Registers,
-    clauses: Clauses,
+    clauses: KernelClauses,
     streams: Segments,
     buffers: Buffers,
     last: bool,
@@ -135,7 +135,7 @@ def run_registers(
                     ends[written] = np.int64(end) - 1
                     written += 1
             starts[at_end:written].sort()
-            if clauses.oldest and written > at_end:
+            if clauses.oldest_wins and written > at_end:
                 written = at_end + 1
         elif not last and occupied:
             first = kept

@@ -49,19 +49,19 @@ def run_sliding(
             tail += 1
         at = streams.state[g]
         for x in range(begin, end):
-            letter = classes[codes[x]]
-            if not stays[letter]:
+            cls = classes[codes[x]]
+            if not stays[cls]:
                 head = tail
             elif head < tail and queue[head, DUE] == x:
                 starts[written] = queue[head, PANE]
                 ends[written] = x
                 written += 1
                 head += 1
-            if born[at, letter]:
+            if born[at, cls]:
                 queue[tail, PANE] = x + shift
                 queue[tail, DUE] = x + size
                 tail += 1
-            at = prefix[at, letter]
+            at = prefix[at, cls]
         buffers.state[g] = at
         buffers.written[g] = written
         if not last:

@@ -31,14 +31,14 @@ class Segments(NamedTuple):
     slot: Ints
 
 
-class Clauses(NamedTuple):
+class KernelClauses(NamedTuple):
     """The clauses of a window as kernels read them: the rules of `wex.compile.clauses.Clauses`."""
 
     until: bool
     or_end: bool
-    oldest: bool  # of the starts that end together only the oldest: `longest`, `disjoint`
+    oldest_wins: bool  # of the starts that end together only the oldest: `longest`, `disjoint`
     cuts: bool  # a window takes all other starts with it: `disjoint`
-    spent: bool  # a start ends once: `shortest`
+    ends_after_first: bool  # a start ends once: `shortest`
     single: bool  # of the starts in one state only the oldest counts
     limit: int  # how far back a start may lie, by `clock`; -1: any
 

@@ -20,8 +20,8 @@ from wex.engine.kernels.registers import SLOTS, run_registers
 from wex.engine.kernels.sliding import run_sliding
 from wex.engine.kernels.types import (
     Automata,
-    Clauses,
     Configs,
+    KernelClauses,
     KernelResult,
     Registers,
     Segments,
@@ -49,7 +49,7 @@ class Machine:
     """A window, ready to run: a kernel and its tables. `kind` says which."""
 
     kind: str
-    clauses: Clauses
+    clauses: KernelClauses
     tables: Registers | Configs | Sliding | Automata
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
@@ -127,7 +127,7 @@ def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machi
     return Machine("moving", clauses, automata, 0, tables.uses_letters)
 
 
-def _sliding(automata: Automata, clauses: Clauses) -> Sliding | None:
+def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:
     """Return the tables for windows of one fixed length; None: there are others."""
     if len(automata.chain_size) != 1 or clauses.until or clauses.cuts or clauses.limit >= 0:
         return None
@@ -145,14 +145,14 @@ def _sliding(automata: Automata, clauses: Clauses) -> Sliding | None:
     )
 
 
-def kernel_clauses(clauses: compiled.Clauses) -> Clauses:
+def kernel_clauses(clauses: compiled.Clauses) -> KernelClauses:
     """Return the clauses of a window as the tuple that kernels read."""
-    return Clauses(
+    return KernelClauses(
         until=clauses.until,
         or_end=clauses.or_end,
-        oldest=clauses.oldest_wins,
+        oldest_wins=clauses.oldest_wins,
         cuts=clauses.cuts,
-        spent=clauses.ends_after_first,
+        ends_after_first=clauses.ends_after_first,
         single=clauses.single,
         limit=-1 if clauses.limit is None else min(clauses.limit, 2**63 - 1),
     )

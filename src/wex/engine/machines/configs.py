@@ -19,7 +19,16 @@ from wex import limits
 from wex.automata.explore import explore
 from wex.compile.normal_form import NONE
 from wex.engine.kernels.registers import ENDING, IDLE, NO_SLOT, SLOTS
-from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, JOIN, Clauses, Configs, Registers
+from wex.engine.kernels.types import (
+    BIRTH,
+    DROP,
+    EMIT,
+    EMITTED,
+    JOIN,
+    Configs,
+    KernelClauses,
+    Registers,
+)
 from wex.errors import LimitError
 from wex.threads import cached_property
 
@@ -43,7 +52,7 @@ class ConfigAutomaton:
     """The config automaton of a window; it is not `complete` if it would be too large."""
 
     tables: MachineTables
-    clauses: Clauses
+    clauses: KernelClauses
     most: int
     ordered: bool = False
     complete: bool = False
@@ -64,10 +73,10 @@ class ConfigAutomaton:
         self.complete = self.width <= SLOTS
 
     def _successors(self, config: Config) -> list[Config]:
-        return [self._after(config, letter) for letter in range(self.tables.count)]
+        return [self._after(config, cls) for cls in range(self.tables.count)]
 
-    def _after(self, config: Config, letter: int) -> Config:
-        """Return the config after a letter, and note the operations of the letter."""
+    def _after(self, config: Config, cls: int) -> Config:
+        """Return the config after a class of letters, and note the operations of the class."""
         prefix, slots, ages = config
         tables, clauses = self.tables, self.clauses
         # Slot → state, the oldest first if they are ordered.
@@ -83,17 +92,17 @@ class ConfigAutomaton:
             ops.extend((EMIT, slot, 0) for slot in (ending[:1] if self.ordered else ending))
             ops.append((EMITTED, 0, 0))
             dropped = [s for s, q in states.items() if q != NONE] if clauses.cuts else ending
-            if clauses.cuts or clauses.spent:
+            if clauses.cuts or clauses.ends_after_first:
                 for slot in dropped:
                     ops.append((DROP, slot, 0))
                     states[slot] = NONE
 
-        if clauses.until and tables.until[letter]:
+        if clauses.until and tables.until[cls]:
             emit(holds)
         after: dict[int, int] = {}
         place: dict[int, int] = {}  # state → slot
         for slot, state in holds.items():
-            moved = int(tables.move[state, letter]) if state != NONE else NONE
+            moved = int(tables.move[state, cls]) if state != NONE else NONE
             if moved != NONE and moved in place:
                 ops.append((DROP, slot, 0) if self.ordered else (JOIN, slot, place[moved]))
                 moved = NONE
@@ -102,7 +111,7 @@ class ConfigAutomaton:
             elif state != NONE:
                 ops.append((DROP, slot, 0))
             after[slot] = moved
-        born = int(tables.born[prefix, letter])
+        born = int(tables.born[prefix, cls])
         if born != NONE and born not in place:
             free = min((s for s, q in after.items() if q == NONE), default=len(after))
             place[born] = free
@@ -120,9 +129,9 @@ class ConfigAutomaton:
         kept = [after[slot] for slot in range(len(after))]
         while kept and kept[-1] == NONE:
             kept.pop()
-        self.ops[config, letter] = tuple(ops)
+        self.ops[config, cls] = tuple(ops)
         by_age = [slot for slot, state in after.items() if state != NONE] if self.ordered else ()
-        return int(tables.prefix[prefix, letter]), tuple(kept), tuple(by_age)
+        return int(tables.prefix[prefix, cls]), tuple(kept), tuple(by_age)
 
     @cached_property
     def width(self) -> int:
@@ -147,11 +156,11 @@ class ConfigAutomaton:
         width = 1 << config_bits
         op = np.full((count, width), IDLE, dtype=np.uint16)
         for number, config in enumerate(self.states):
-            for letter in range(count):
-                coded = _register_op(config, self.ops[config, letter])
+            for cls in range(count):
+                coded = _register_op(config, self.ops[config, cls])
                 if coded is None:
                     return None
-                op[letter, number] = coded
+                op[cls, number] = coded
         step = np.zeros((count, width), dtype=np.uint16)
         step[:, :configs] = self.table.T
         quad_step, quad_op = _quads(step, op, bits)
@@ -172,9 +181,9 @@ class ConfigAutomaton:
         programs: dict[tuple[Op, ...], int] = {(): 0}
         act = np.zeros((self.tables.count, len(self.states)), dtype=np.uint16)
         for number, config in enumerate(self.states):
-            for letter in range(self.tables.count):
-                ops = self.ops[config, letter]
-                act[letter, number] = programs.setdefault(ops, len(programs))
+            for cls in range(self.tables.count):
+                ops = self.ops[config, cls]
+                act[cls, number] = programs.setdefault(ops, len(programs))
         flat = [op for program in programs for op in program]
         lengths = [len(program) for program in programs]
         final = np.zeros((len(self.states), self.width), dtype=np.bool_)
@@ -200,18 +209,18 @@ def _quads(
         return np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.uint64)
     quad_step = np.zeros((1 << 4 * bits, width), dtype=np.uint8)
     quad_op = np.zeros((1 << 4 * bits, width), dtype=np.uint64)
-    for letters in product(range(count), repeat=4):
-        word = sum(letter << bits * at for at, letter in enumerate(letters))
+    for classes in product(range(count), repeat=4):
+        word = sum(cls << bits * at for at, cls in enumerate(classes))
         config = np.arange(width)
-        for at, letter in enumerate(letters):
-            quad_op[word] |= op[letter, config].astype(np.uint64) << np.uint64(16 * at)
-            config = step[letter, config]
+        for at, cls in enumerate(classes):
+            quad_op[word] |= op[cls, config].astype(np.uint64) << np.uint64(16 * at)
+            config = step[cls, config]
         quad_step[word] = config
     return quad_step, quad_op
 
 
 def _register_op(config: Config, ops: tuple[Op, ...]) -> int | None:
-    """Return the operations of a letter as one operation on registers; None: it takes several."""
+    """Return the operations of a class as one operation on registers; None: it takes several."""
     occupied = {slot for slot, state in enumerate(config[1]) if state != NONE}
     birth = ending = NO_SLOT
     for op, slot, _ in ops:
