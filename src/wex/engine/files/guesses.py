@@ -23,8 +23,7 @@ from wex.spec.types import DATE, INT, OTHER, REAL, TIMESTAMP, Type
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools
     from wex.engine.files.options import TextOptions
     from wex.engine.files.sources import File
     from wex.engine.files.texts import BadTextError, TextColumns
@@ -124,9 +123,9 @@ def _misfits(texts: pa.Array, type_: Type, options: TextOptions) -> pa.Array:
     return pa.array(found, pa.string())
 
 
-def _fits(texts: pa.Array, formats: Sequence[str], type_: Type) -> NDArray[np.bool_]:
+def _fits(texts: pa.Array, formats: Sequence[str], type_: Type) -> Bools:
     moments = read_moments(texts, formats)
-    whole: NDArray[np.bool_] = moments.right & (
+    whole: Bools = moments.right & (
         (type_ == TIMESTAMP) | (moments.counts % MICROSECONDS_A_DAY == 0)
     )
     return whole
@@ -202,7 +201,7 @@ def _swapped(pattern: str) -> str:
 _FINE = "if these are nanoseconds since 1970, round them to microseconds and say epoch-us"
 
 
-def _best(texts: pa.Array, type_: Type) -> tuple[str | None, NDArray[np.bool_], str]:
+def _best(texts: pa.Array, type_: Type) -> tuple[str | None, Bools, str]:
     """Return the format that fits most texts, these texts, and another format that fits as many."""
     epoch = _epoch(texts) if type_ == TIMESTAMP else None
     if epoch is not None:

@@ -20,10 +20,7 @@ from wex.errors import WexError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from wex.engine.arrays import Bools, Ints
 
 ISO = "iso"
 # A count of seconds, milliseconds, … since 1970: the name, and how many make a second.

@@ -19,13 +19,10 @@ from wex.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
     from wex.engine.input.prepare import PreparedInput
     from wex.engine.state.state import State
-
-    Ints = NDArray[np.int64]
 
 EVENT_CODES = ("arithmetic", "assumption")
 AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check without one

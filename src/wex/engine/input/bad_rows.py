@@ -27,13 +27,11 @@ from wex.spec.types import DATE, REAL, TIMESTAMP, Type
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools
     from wex.engine.engine import Engine
     from wex.engine.input.bad_events import Silences
     from wex.engine.state.state import State
 
-    Bools = NDArray[np.bool_]
     Key = tuple[object, ...]
 
 Found = TypeVar("Found")

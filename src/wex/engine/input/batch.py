@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from wex.engine.arrays import Bools, Ints
 
 BLOCK = 1 << 17  # rows that are worked on together: their columns stay in the cache
 NO_TEXT = -1

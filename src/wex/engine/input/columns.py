@@ -14,10 +14,7 @@ from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Ty
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-
+    from wex.engine.arrays import Ints
 
 EXACT_IN_A_FLOAT = 2**53
 

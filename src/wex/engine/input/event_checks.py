@@ -13,13 +13,10 @@ from wex.engine.input.sorting import in_order, sort_keys
 from wex.spec.types import REAL
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch
     from wex.errors import DataError
-
-    Bools = NDArray[np.bool_]
 
 LATE, MISSING, ENUM = range(3)  # the first fault of one event is reported
 

@@ -23,15 +23,12 @@ from wex.errors import DataError
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterable
 
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.engine import Engine
     from wex.engine.input.columns import Data
     from wex.engine.state.state import State
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
-    from collections.abc import Iterable
 
 
 class PreparedInput:

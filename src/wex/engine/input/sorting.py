@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from wex.engine.arrays import Bools, Ints
+
 
 def sort(
     table: pa.Table,
@@ -42,13 +44,13 @@ def in_key_order(table: pa.Table, keys: Sequence[str], fields: Mapping[str, Type
     return table.take(pa.array(sort_indices(columns)))
 
 
-def sort_indices(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
+def sort_indices(columns: Sequence[pa.ChunkedArray]) -> Ints:
     """Return the indices that sort some columns; the sort is stable."""
     rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])
     names = [f"#{n}" for n in range(len(columns) + 1)]
     by = [(name, "ascending") for name in names]
     indices = pc.sort_indices(pa.table([*columns, rows], names=names), sort_keys=by)
-    numbers: NDArray[np.int64] = indices.to_numpy().astype(np.int64)
+    numbers: Ints = indices.to_numpy().astype(np.int64)
     return numbers
 
 
@@ -105,9 +107,7 @@ def is_sorted(columns: Sequence[pa.ChunkedArray]) -> bool:
     return bool(in_order(before, after).all())
 
 
-def in_order(
-    before: Sequence[pa.ChunkedArray], after: Sequence[pa.ChunkedArray]
-) -> NDArray[np.bool_]:
+def in_order(before: Sequence[pa.ChunkedArray], after: Sequence[pa.ChunkedArray]) -> Bools:
     """Return a mask of the rows of `before` that sort at or before the same row of `after`."""
     size = len(before[0]) if before else 0
     wrong = np.zeros(size, dtype=np.bool_)
@@ -154,7 +154,7 @@ def _comparable(column: pa.ChunkedArray) -> NDArray[Any] | None:
     return found
 
 
-def changes(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+def changes(column: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows, from the second on, that differ from the row before."""
     found = np.zeros(max(len(column) - 1, 0), dtype=np.bool_)
     for each in _without_gaps(column):
@@ -166,7 +166,7 @@ def changes(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     return found
 
 
-def same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> NDArray[np.bool_]:
+def same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows in which two columns are equal; NULL equals NULL, NaN equals NaN."""
     size = len(one)
     both = pa.chunked_array([*one.chunks, *two.chunks], one.type)
