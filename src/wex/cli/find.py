@@ -102,7 +102,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     """Find the windows of SPEC in Parquet, CSV, JSON or Arrow files, in this process.
 
     FILE is a path, a pattern such as 'data/*.csv', a folder, or - for standard input. Several files
-    are read one after the other. Files that end in .gz, .zst or .bz2 are decompressed.
+    are read one after the other. Files compressed as .gz, .zst, .bz2 or .lz4 are decompressed.
 
     A file whose events are in order is read in batches, and may be larger than memory.
     """
