@@ -25,7 +25,7 @@ from wex.engine.files.options import text_options
 from wex.engine.files.reading import read_table
 from wex.engine.files.writing import write_table
 from wex.engine.find import Request, find_in_files
-from wex.engine.input.key_filter import keys_in_words
+from wex.engine.input.key_filter import parse_keys
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP, Type
 
 TRADES = wex.parse("""
@@ -654,5 +654,5 @@ def test_arguments_that_mean_nothing(path: str, options: dict[str, Any]) -> None
 
 def test_a_key_is_named_once() -> None:
     with pytest.raises(wex.WexError) as caught:
-        keys_in_words([("k", "a"), ("k", "b")])
+        parse_keys([("k", "a"), ("k", "b")])
     assert caught.value.code == "not-a-key"

@@ -13,9 +13,9 @@ import pyarrow as pa
 from wex.engine.data_errors import arrow_errors
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.batch import Batch
-from wex.engine.input.columns import arrow_type, no_rows
+from wex.engine.input.columns import arrow_type, empty_table
 from wex.engine.input.prepare import PreparedInput
-from wex.engine.input.schemas import closed, promoted
+from wex.engine.input.schemas import runnable_schema, state_with_types
 from wex.engine.input.sorting import sort_indices, sort_keys
 from wex.engine.state import schema
 from wex.engine.state.state import State, to_bytes
@@ -86,7 +86,7 @@ class Processor:
 
     def recall(self, arriving: PreparedInput, keys: pa.Table | None = None) -> State:
         """Return the states of the streams of a batch, or of some of them."""
-        fit = partial(promoted, self._engine, schema=arriving.table.schema)
+        fit = partial(state_with_types, self._engine, schema=arriving.table.schema)
         keys = arriving.keys if keys is None else keys
         return self._memory.recall(keys, self._engine.fresh, fit)
 
@@ -121,7 +121,9 @@ class Processor:
                 batch = arriving.batch(prior)
                 table, after = self._engine.run(batch, prior, last=False)
             if self.schema is not None and self.schema != arriving.schema:
-                self._memory.change(partial(promoted, self._engine, schema=arriving.table.schema))
+                self._memory.change(
+                    partial(state_with_types, self._engine, schema=arriving.table.schema)
+                )
             if after is not None and after.size:
                 self._memory.store(arriving.keys, after)
             self.schema = arriving.schema
@@ -176,8 +178,8 @@ class Processor:
         if state.size:
             self.schema = tails.schema if schema is None else schema
             if tails.num_columns:
-                running = closed(tails.schema, self._engine.fields)
-                state = promoted(self._engine, state, running)
+                running = runnable_schema(tails.schema, self._engine.fields)
+                state = state_with_types(self._engine, state, running)
             self._memory.store(state.keys(self._engine.stream.partition_by), state)
 
 
@@ -195,7 +197,7 @@ def ended(engine: Engine, state: State, schema: pa.Schema | None = None) -> tupl
     tails = state.tails
     if not tails.num_columns:
         known = schema is not None and len(schema) > 0
-        tails = no_rows(closed(schema, engine.fields)) if known else _no_rows(engine)
+        tails = empty_table(runnable_schema(schema, engine.fields)) if known else _no_rows(engine)
     counts = state.tail_counts
     ends = np.cumsum(counts)
     batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.positions)

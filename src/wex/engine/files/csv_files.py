@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from wex.engine.files.encoding import check_encoding, decoded, not_decoded
+from wex.engine.files.encoding import check_encoding, decoding_error, open_decoded
 from wex.engine.files.formats import is_tabbed
-from wex.engine.files.guesses import explained, header_proposal, proposing
+from wex.engine.files.guesses import bad_text_error, header_proposal, text_file_error
 from wex.engine.files.texts import MOST_SHOWN, BadTextError
 from wex.errors import did_you_mean
 
@@ -53,7 +53,7 @@ class _Reading:
 
     def records(self, *, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
         """Yield the records of the file that are not empty, each with its first and last line."""
-        with decoded(self.file, self.options) as stream:
+        with open_decoded(self.file, self.options) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
             reader = csv.reader(
                 text, delimiter=self.delimiter, quotechar=self.options.quote, strict=strict
@@ -92,7 +92,7 @@ class _Reading:
         missing = [name for name in self.names if name not in header]
         if missing:
             if any(REPLACED in name for name in header):
-                raise not_decoded(self.file, self.options)
+                raise decoding_error(self.file, self.options)
             names = [name[:MOST_SHOWN] for name in header]
             hint = did_you_mean(missing[0], names, "its columns are")
             raise self.error(
@@ -105,7 +105,7 @@ class _Reading:
         return header, last
 
     def _other(self) -> dict[str, object]:
-        with decoded(self.file, self.options) as stream:
+        with open_decoded(self.file, self.options) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace")
             lines = [line.rstrip("\n") for _, line in zip(range(5), text, strict=False)]
         fields = {name: self.columns.fields[name] for name in self.names}
@@ -133,7 +133,7 @@ class _Reading:
         )
         try:
             with (
-                decoded(self.file, self.options) as stream,
+                open_decoded(self.file, self.options) as stream,
                 _Counting(stream, self.options.quote.encode()) as counting,
             ):
                 for batch in arrow.open_csv(pa.PythonFile(counting, "r"), read, parse, convert):
@@ -144,7 +144,7 @@ class _Reading:
             if counting.count % 2:
                 self._check_quotes()
         except UnicodeError as error:
-            raise not_decoded(self.file, self.options) from error
+            raise decoding_error(self.file, self.options) from error
         except pa.ArrowInvalid as error:
             if self._has_data():
                 raise self._explained(error) from error
@@ -176,7 +176,7 @@ class _Reading:
             return self.columns.values(name, texts)
         except BadTextError as bad:
             line = self._line(self.rows + bad.row)
-            raise explained(bad, texts, self.columns, self.file, line, self.rows > 0) from None
+            raise bad_text_error(bad, texts, self.columns, self.file, line, self.rows > 0) from None
 
     def _line(self, row: int) -> int | None:
         header = 0 if self.options.no_header else 1
@@ -191,7 +191,7 @@ class _Reading:
     def _explained(self, error: pa.ArrowInvalid) -> DataError:
         message = str(error).splitlines()[0]
         if "UTF8" in message:
-            return not_decoded(self.file, self.options)
+            return decoding_error(self.file, self.options)
         assert self.header is not None
         try:
             for line, _, record in self.records():
@@ -217,7 +217,7 @@ class _Reading:
         proposed: dict[str, object] | None = None,
     ) -> DataError:
         """Return an error about this file, with suggested options if there are any."""
-        return proposing(self.file, (code, message, hint), line, column, proposed)
+        return text_file_error(self.file, (code, message, hint), line, column, proposed)
 
 
 class _Counting(io.RawIOBase):

@@ -25,7 +25,7 @@ MOST_FOREIGN = 0.3  # of the bytes of a line in which a Latin script is written
 
 
 @contextmanager
-def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
+def open_decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
     """Open a text file, decompressed and as UTF-8; bytes that cannot be decoded are a DataError."""
     with file.opened() as stream:
         if options.encoding in ("utf-8", "utf-8-sig"):
@@ -34,7 +34,7 @@ def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
         try:
             yield pa.transcoding_input_stream(stream, options.encoding, "utf-8")
         except UnicodeError:
-            raise not_decoded(file, options) from None
+            raise decoding_error(file, options) from None
 
 
 def check_encoding(file: File, options: TextOptions) -> None:
@@ -63,7 +63,7 @@ def _without_mark(head: bytes) -> str | None:
     return "utf-16-le" if odd else "utf-16-be"
 
 
-def not_decoded(file: File, options: TextOptions) -> DataError:
+def decoding_error(file: File, options: TextOptions) -> DataError:
     """Return the error for bytes that cannot be decoded: their line, and a likely encoding."""
     line, bad, rest = 1, b"", b""
     with file.opened() as stream:

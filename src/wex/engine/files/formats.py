@@ -35,7 +35,7 @@ _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 def format_of(path: Path, given: str | None = None) -> str:
     """Return the format of a file: the given one, or that of its file extension."""
     if given is not None:
-        return checked(given)
+        return check_format_name(given)
     found = named_format(path)
     if found is None:
         hint = f"name the format: one of {', '.join(NAMES)}"
@@ -43,7 +43,7 @@ def format_of(path: Path, given: str | None = None) -> str:
     return found
 
 
-def checked(given: str) -> str:
+def check_format_name(given: str) -> str:
     """Return the name of a format, if it is one."""
     if given not in NAMES:
         hint = did_you_mean(given, NAMES, "the formats are")
@@ -80,10 +80,10 @@ def compression_of(head: bytes) -> str | None:
     return next((name for magic, name in _COMPRESSED.items() if head.startswith(magic)), None)
 
 
-def sniffed(head: bytes) -> str:
+def format_by_content(head: bytes) -> str:
     """Return the format of a file without a name, by how it begins.
 
-    >>> sniffed(b"PAR1..."), sniffed(b' {"x": 1}'), sniffed(b"x,y")
+    >>> format_by_content(b"PAR1..."), format_by_content(b' {"x": 1}'), format_by_content(b"x,y")
     ('parquet', 'json', 'csv')
     """
     for magic, name in _BINARY.items():

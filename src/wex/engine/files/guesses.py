@@ -231,7 +231,7 @@ def _epoch(texts: pa.Array) -> str | None:
     return None
 
 
-def explained(
+def bad_text_error(
     bad: BadTextError,
     texts: pa.Array,
     columns: TextColumns,
@@ -241,7 +241,7 @@ def explained(
 ) -> DataError:
     """Return the error for a text that is not a value of its column, with its place and advice."""
     if bad.code != "unreadable":
-        return proposing(file, (bad.code, bad.message, _HINTS[bad.code]), line, bad.name)
+        return text_file_error(file, (bad.code, bad.message, _HINTS[bad.code]), line, bad.name)
     type_, options = columns.fields[bad.name], columns.options
     proposed, note = proposal(texts, bad.row, type_, options, others_fit=others_fit)
     hint = (
@@ -249,7 +249,7 @@ def explained(
     )
     if type_ == REAL and options.decimal_comma and not note:
         hint = "with decimal commas a number has no point: mend the line, or declare it as string"
-    return proposing(file, (bad.code, bad.message, hint), line, bad.name, proposed)
+    return text_file_error(file, (bad.code, bad.message, hint), line, bad.name, proposed)
 
 
 _HINTS = {
@@ -259,7 +259,7 @@ _HINTS = {
 }
 
 
-def proposing(
+def text_file_error(
     file: File,
     said: tuple[str, str, str],
     line: int | None = None,

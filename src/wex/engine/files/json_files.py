@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.files.encoding import check_encoding, decoded, not_decoded
-from wex.engine.files.guesses import explained
+from wex.engine.files.encoding import check_encoding, decoding_error, open_decoded
+from wex.engine.files.guesses import bad_text_error
 from wex.engine.files.texts import BadTextError
 from wex.engine.input.columns import arrow_type
 from wex.errors import DataError, did_you_mean
@@ -61,7 +61,7 @@ class Keys:
             raise DataError("missing-column", message, hint, column=name, file=shown)
 
 
-class ChangedError(Exception):
+class TypeChangedError(Exception):
     """A column of type `other` whose type differs from that in earlier blocks."""
 
 
@@ -71,7 +71,7 @@ def read_json(
     """Yield the batches of a file of JSON lines, with some of the fields as columns."""
     check_encoding(file, columns.options)
     reading = _Reading(file, names, columns, keys)
-    with decoded(file, columns.options) as stream:
+    with open_decoded(file, columns.options) as stream:
         for content in _blocks(stream, block):
             table = reading.table(content)
             keys.rows += table.num_rows
@@ -135,7 +135,7 @@ class _Reading:
         try:
             table.validate(full=True)  # Arrow takes texts as they come
         except pa.ArrowInvalid:
-            raise not_decoded(self.file, self.columns.options) from None
+            raise decoding_error(self.file, self.columns.options) from None
         unseen = [
             name
             for name in self.names
@@ -161,7 +161,7 @@ class _Reading:
         if self.keys.steady and not pa.types.is_null(found):
             self.types[name] = self.keys.types.setdefault(name, found)
             if self.types[name] != found:
-                raise ChangedError
+                raise TypeChangedError
         return table
 
     def _slow(self, content: bytes) -> pa.Table:
@@ -194,7 +194,7 @@ class _Reading:
             try:
                 text = line.decode("utf-8-sig")
             except UnicodeDecodeError:
-                raise not_decoded(self.file, self.columns.options) from None
+                raise decoding_error(self.file, self.columns.options) from None
             try:
                 value = json.loads(text, parse_float=Decimal, object_pairs_hook=_once)
             except (ValueError, RecursionError) as error:
@@ -261,7 +261,7 @@ class _Reading:
         except BadTextError as bad:
             lines = lines or [at for at, _ in _numbered(content, self.line)]
             line = lines[bad.row] if bad.row < len(lines) else None
-            raise explained(bad, texts, self.columns, self.file, line, self.line > 1) from None
+            raise bad_text_error(bad, texts, self.columns, self.file, line, self.line > 1) from None
 
 
 def _numbered(content: bytes, first: int) -> Iterator[tuple[int, bytes]]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.engine.files.csv_files import read_csv
-from wex.engine.files.json_files import ChangedError, Keys, read_json
+from wex.engine.files.json_files import Keys, TypeChangedError, read_json
 from wex.engine.files.options import TextOptions, in_python
-from wex.engine.files.sources import damaged, files_of, no_file
+from wex.engine.files.sources import damaged_file_error, files_of, no_file_error
 from wex.engine.files.texts import BadTextError, TextColumns
-from wex.engine.input.columns import arrow_type, no_rows
+from wex.engine.input.columns import arrow_type, empty_table
 from wex.errors import DataError, did_you_mean
 from wex.spec.types import TIMESTAMP, Type
 
@@ -46,7 +46,7 @@ class Source:
         try:
             for _ in self.batches:
                 pass
-        except ChangedError:
+        except TypeChangedError:
             pass
         except DataError as error:
             if error.code == "missing-column":
@@ -91,7 +91,7 @@ def source_of(
 ) -> Source:
     """Return the batches of some files, at least one.
 
-    If they are to be `steady`, a column of type `other` that changes is a ChangedError.
+    If they are to be `steady`, a column of type `other` that changes is a TypeChangedError.
     """
     columns, keys = TextColumns(fields, options), Keys(steady=steady)
     every_json = [name for name in fields if not any(name in file.constants for file in files)]
@@ -139,10 +139,12 @@ def _tables(
             yield table
     except OSError as error:
         raise (
-            no_file(file.shown, error) if error.errno else damaged(file.shown, error, file.format)
+            no_file_error(file.shown, error)
+            if error.errno
+            else damaged_file_error(file.shown, error, file.format)
         ) from error
     except pa.ArrowInvalid as error:
-        raise damaged(file.shown, error, file.format) from error
+        raise damaged_file_error(file.shown, error, file.format) from error
     except DataError as error:
         if error.options:
             raise _with_all_options(error, file, names, columns) from None
@@ -185,7 +187,7 @@ def _with_all_options(
         try:
             for _ in islice(_read(file, names, trial, Keys(), TRIAL), 2):  # a short file to its end
                 pass
-        except ChangedError:
+        except TypeChangedError:
             break
         except (DataError, OSError, pa.ArrowInvalid) as further:
             more = further.options if isinstance(further, DataError) else None
@@ -220,7 +222,7 @@ def _head(file: File, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
     """Return an empty table of the wanted columns."""
     for name in names:
         check_column(name, schema.names, file.shown)
-    return no_rows(schema).select(list(names))
+    return empty_table(schema).select(list(names))
 
 
 def check_column(name: str, there: Sequence[str], shown: str) -> None:

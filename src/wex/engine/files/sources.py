@@ -18,7 +18,13 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from wex.engine.files.formats import checked, compression_of, format_of, named_format, sniffed
+from wex.engine.files.formats import (
+    check_format_name,
+    compression_of,
+    format_by_content,
+    format_of,
+    named_format,
+)
 from wex.errors import DataError, WexError
 
 if TYPE_CHECKING:
@@ -50,7 +56,7 @@ class File:
 def files_of(given: Given, input_format: str | None = None) -> Iterator[list[File]]:
     """Yield the files that a user names, in order; pipes are copied to a file first."""
     if input_format is not None:
-        checked(input_format)
+        check_format_name(input_format)
     named = [file for each in _listed(given) for file in _named(each, input_format)]
     with tempfile.TemporaryDirectory(prefix="wex-", ignore_cleanup_errors=True) as folder:
         yield [
@@ -115,7 +121,7 @@ def _walked(folder: Path) -> Iterator[Path]:
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
-        raise no_file(str(folder), error) from error
+        raise no_file_error(str(folder), error) from error
     for entry in entries:
         if not _is_visible(entry):
             continue
@@ -142,7 +148,7 @@ def _file(given: str, root: Path | None, input_format: str | None, copy: Path) -
         with path.open("rb") as pipe:
             _copy(pipe, copy)
     except OSError as error:
-        raise no_file(given, error) from error
+        raise no_file_error(given, error) from error
     return _checked(copy, given, input_format, copy, sniff=True)
 
 
@@ -160,7 +166,7 @@ def _checked(
     try:
         if input_format is None and sniff:
             with pa.input_stream(str(path), compression=compression) as stream:
-                kind = sniffed(stream.read(HEAD))
+                kind = format_by_content(stream.read(HEAD))
         else:
             kind = format_of(Path(shown), input_format)
         if compression is not None and kind in ("parquet", "arrow"):  # read from many places
@@ -169,7 +175,7 @@ def _checked(
                 _copy(stream, copy)
             path, compression = copy, None
     except OSError as error:
-        raise damaged(shown, error, compression or "") from error
+        raise damaged_file_error(shown, error, compression or "") from error
     return File(path, shown, kind, compression, constants or {})
 
 
@@ -188,13 +194,15 @@ def _constants(path: Path, root: Path | None) -> dict[str, str | None]:
     }
 
 
-def no_file(shown: str, error: OSError, hint: str = "give the path of a readable file") -> WexError:
+def no_file_error(
+    shown: str, error: OSError, hint: str = "give the path of a readable file"
+) -> WexError:
     """Return the error for a file that cannot be opened."""
     reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
     return WexError("no-file", f"{shown}: {reason}", hint)
 
 
-def damaged(shown: str, error: Exception, kind: str) -> DataError:
+def damaged_file_error(shown: str, error: Exception, kind: str) -> DataError:
     """Return the error for a file whose content is not in its format."""
     message = str(error).splitlines()[0] if str(error) else "it cannot be read"
     hint = f"check that the file is complete and really {kind}"

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.files.formats import compression_named, format_of
-from wex.engine.files.sources import no_file
+from wex.engine.files.sources import no_file_error
 from wex.errors import WexError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def write_table(table: pa.Table, path: Path, given: str | None = None) -> None:
         if is_file:
             part.replace(target)
     except OSError as error:
-        raise no_file(str(path), error, "give a path that can be written") from error
+        raise no_file_error(str(path), error, "give a path that can be written") from error
     except pa.ArrowInvalid as error:
         message = f"{path}: {str(error).splitlines()[0]}"
         raise WexError("unwritable", message, "write Parquet, JSON lines or Arrow") from error

@@ -29,7 +29,7 @@ AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check with
 
 
 @dataclass(frozen=True, eq=False)
-class Silences:
+class StreamGaps:
     """Streams that expire: a gap between two events longer than `longest` begins a new stream."""
 
     times: Ints  # of each row
@@ -48,11 +48,11 @@ class _StreamState:
 
 
 def faults(
-    engine: Engine, arriving: PreparedInput, prior: State, silences: Silences | None = None
+    engine: Engine, arriving: PreparedInput, prior: State, gaps: StreamGaps | None = None
 ) -> dict[int, DataError]:
     """Return the error of each bad row of a batch; empty if the fault is that of a measure."""
     batch = arriving.batch(prior)
-    pieces, owners = _pieces(batch, arriving, prior, silences)
+    pieces, owners = _pieces(batch, arriving, prior, gaps)
     errors: dict[int, DataError] = {}
     ends = np.append(arriving.starts[1:], arriving.table.num_rows)
     for stream in sorted({int(owners[at]) for at in _faulty(engine, pieces)}):
@@ -65,11 +65,11 @@ def faults(
             prior.numbers(schema.ASSUMPTION)[stream : stream + 1],
         )
         times = None
-        if silences is not None:
-            times = silences.times[begin:end]
-            last = int(silences.last[stream])
+        if gaps is not None:
+            times = gaps.times[begin:end]
+            last = int(gaps.last[stream])
             state = replace(state, time=last if seen else None)
-        reading = _Reading(engine, stretch.table.slice(seen), silences, times)
+        reading = _Reading(engine, stretch.table.slice(seen), gaps, times)
         errors |= {begin + row: error for row, error in reading.faults(state)}
     return errors
 
@@ -89,17 +89,17 @@ class _Pieces:
 
 
 def _pieces(
-    batch: Batch, arriving: PreparedInput, prior: State, silences: Silences | None
+    batch: Batch, arriving: PreparedInput, prior: State, gaps: StreamGaps | None
 ) -> tuple[_Pieces, Ints]:
     """Return the pieces of a batch and the stream that each belongs to."""
     streams = np.arange(len(batch.begin))
     promise = prior.numbers(schema.ASSUMPTION)
-    if silences is None:
+    if gaps is None:
         return _Pieces(batch, promise), streams
-    before = np.append(silences.times[:1], silences.times[:-1])
+    before = np.append(gaps.times[:1], gaps.times[:-1])
     known = prior.tail_counts > 0
-    before[arriving.starts] = np.where(known, silences.last, silences.times[arriving.starts])
-    new = silences.times - before > silences.longest
+    before[arriving.starts] = np.where(known, gaps.last, gaps.times[arriving.starts])
+    new = gaps.times - before > gaps.longest
     sizes = batch.end - batch.begin
     owner = np.repeat(streams, sizes)
     # A stream that begins with a gap would have an empty first piece: it is left out.
@@ -148,18 +148,18 @@ class _Reading:
     """The rows of one stream, read in their order."""
 
     def __init__(
-        self, engine: Engine, rows: pa.Table, silences: Silences | None, times: Ints | None
+        self, engine: Engine, rows: pa.Table, gaps: StreamGaps | None, times: Ints | None
     ) -> None:
         self._engine, self._rows = engine, rows
-        self._longest = None if silences is None else silences.longest
+        self._longest = None if gaps is None else gaps.longest
         self._times = times
 
     def faults(self, state: _StreamState) -> Iterator[tuple[int, DataError]]:
         """Yield the bad rows and their errors."""
         row, size, count = 0, self._rows.num_rows, self._rows.num_rows
         while row < count:
-            state = self._after_silence(state, row)
-            end = self._until_silence(row, min(row + size, count))
+            state = self._after_gap(state, row)
+            end = self._until_gap(row, min(row + size, count))
             state, read, error = self._read(state, row, end)
             if error is None:
                 row, size = end, 2 * size
@@ -167,14 +167,14 @@ class _Reading:
                 yield read, error
                 row, size = read + 1, AFTER_A_FAULT
 
-    def _after_silence(self, state: _StreamState, row: int) -> _StreamState:
+    def _after_gap(self, state: _StreamState, row: int) -> _StreamState:
         if self._times is None or self._longest is None or state.time is None:
             return state
         if int(self._times[row]) - state.time <= self._longest:
             return state
         return _StreamState(state.tail.slice(0, 0), 0, np.zeros(1, dtype=np.int64))
 
-    def _until_silence(self, row: int, end: int) -> int:
+    def _until_gap(self, row: int, end: int) -> int:
         """Return the next row that follows a gap, or the end."""
         if self._times is None or self._longest is None:
             return end

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from wex.engine.data_errors import enum_error, null_error
 from wex.engine.input.bad_events import EVENT_CODES, faults
-from wex.engine.input.columns import EXACT_IN_A_FLOAT, conform, shown
-from wex.engine.input.prepare import PreparedInput, missing
+from wex.engine.input.columns import EXACT_IN_A_FLOAT, conform, display_value
+from wex.engine.input.prepare import PreparedInput, missing_mask
 from wex.errors import DataError
 from wex.spec.types import DATE, REAL, TIMESTAMP, Type
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from wex.engine.arrays import Bools
     from wex.engine.engine import Engine
-    from wex.engine.input.bad_events import Silences
+    from wex.engine.input.bad_events import StreamGaps
     from wex.engine.state.state import State
 
     Key = tuple[object, ...]
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 BadRows = Literal["fail", "skip", "divert"]
 CHOICES = ("fail", "skip", "divert")
 CORRUPT = "_corrupt_record"  # Spark's name for a column with the text of rows that it cannot read
@@ -47,7 +47,7 @@ ROW_CODES = frozenset({
 
 
 @dataclass
-class Sieve:
+class BadRowFilter:
     """Removes the bad rows of batches; `lines` holds them as JSON if they are diverted."""
 
     engine: Engine
@@ -55,7 +55,7 @@ class Sieve:
     count: int = 0
     lines: list[str] = field(default_factory=list)
 
-    def readable(self, rows: pa.Table) -> pa.Table:
+    def without_corrupt(self, rows: pa.Table) -> pa.Table:
         """Return the rows that could be read, without the column of corrupt records."""
         if CORRUPT not in rows.column_names or CORRUPT in self.engine.fields:
             return rows
@@ -70,9 +70,9 @@ class Sieve:
         self.count += int(bad.sum())
         return rows.filter(pa.array(~bad))
 
-    def alone(self, rows: pa.Table) -> pa.Table:
+    def without_bad_rows(self, rows: pa.Table) -> pa.Table:
         """Return the rows without those that are bad by themselves."""
-        rows = self.readable(rows)
+        rows = self.without_corrupt(rows)
         conform(rows.slice(0, 0), self.engine.fields)  # errors about columns come first
         bad = np.zeros(rows.num_rows, dtype=np.bool_)
         wrong: dict[int, DataError] = {}
@@ -86,31 +86,31 @@ class Sieve:
         self._remove(int(bad.sum()), wrong, rows)
         return rows.filter(pa.array(~bad))
 
-    def through(
+    def feed_good_rows(
         self,
-        feed: Callable[[pa.Table], Found],
+        feed: Callable[[pa.Table], Result],
         recall: Callable[[PreparedInput], State],
         rows: pa.Table,
-    ) -> tuple[Found, int]:
+    ) -> tuple[Result, int]:
         """Feed the rows that are not bad events; return the result and how many were fed."""
         try:
             return feed(rows), rows.num_rows
         except DataError as error:
             prepared = PreparedInput(self.engine, rows)
-            kept = self.sifted(prepared, recall(prepared), error)
+            kept = self.without_bad_events(prepared, recall(prepared), error)
             return feed(kept), kept.num_rows
 
-    def sifted(
+    def without_bad_events(
         self,
         prepared: PreparedInput,
         prior: State,
         error: DataError,
-        silences: Silences | None = None,
+        gaps: StreamGaps | None = None,
     ) -> pa.Table:
         """Return the rows of a batch without bad events; raise the error if there is none."""
         if self.choice == "fail" or error.code not in EVENT_CODES:
             raise error
-        errors = faults(self.engine, prepared, prior, silences)
+        errors = faults(self.engine, prepared, prior, gaps)
         if not errors:
             raise error
         self._remove(len(errors), errors, prepared.table)
@@ -145,7 +145,7 @@ def _wrong(engine: Engine, rows: pa.Table) -> Iterator[Described]:
     stream = engine.stream
 
     def key(row: int) -> Key:
-        return tuple(shown(rows.column(name)[row]) for name in stream.partition_by)
+        return tuple(display_value(rows.column(name)[row]) for name in stream.partition_by)
 
     for name, type_ in engine.fields.items():
         unfit = _unfit(rows.column(name), type_)
@@ -187,7 +187,7 @@ def _not_listed(
 def _missing(column: pa.ChunkedArray) -> Bools:
     if pa.types.is_null(column.type):
         return np.ones(len(column), dtype=np.bool_)
-    return missing(_decoded(column))
+    return missing_mask(_decoded(column))
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -324,7 +324,7 @@ def _plain_row(rows: pa.Table, row: int) -> dict[str, object]:
 
 def _value(scalar: pa.Scalar) -> object:
     try:
-        return shown(scalar)
+        return display_value(scalar)
     except (pa.ArrowException, ValueError):  # bytes that are not UTF-8
         return scalar.cast(pa.binary()).as_py()
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.data_errors import FaultError, null_error
-from wex.engine.input.columns import shown, spans, whole
+from wex.engine.input.columns import combine_chunks, display_value, spans
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.threads import cached_property
 
@@ -109,7 +109,7 @@ class Batch:
     def key(self, stream: int) -> tuple[object, ...]:
         """Return the key of a stream, as errors show it."""
         row = int(self.first[stream])
-        return tuple(shown(self.table.column(name)[row]) for name in self.keys)
+        return tuple(display_value(self.table.column(name)[row]) for name in self.keys)
 
     def position_of(self, row: int) -> int:
         """Return the position of a row in its stream."""
@@ -249,7 +249,7 @@ class BatchView:
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
     """Return a column other than text as an array, without a copy if possible; NULL as any value."""
     assert type_ != OTHER
-    array = whole(column)
+    array = combine_chunks(column)
     if type_ == TIMESTAMP:
         array = array.view(pa.int64())
     elif type_ == DATE:

@@ -71,7 +71,9 @@ def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) ->
     if wrong:
         row, at, first = min(wrong, key=lambda each: each[:2])
         hint = f"the value is in row {row} of the data; {first.hint}"
-        key = tuple(shown(table.column(key)[row]) for key in keys if key in table.column_names)
+        key = tuple(
+            display_value(table.column(key)[row]) for key in keys if key in table.column_names
+        )
         raise DataError(first.code, first.message, hint, column=names[at], key=key)
     return pa.table(_one_zone(columns, names, types), names=names)
 
@@ -246,7 +248,7 @@ def _timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
     raise _BadRowError("timestamp-range", "a timestamp is out of range", hint, row)
 
 
-def shown(key: pa.Scalar) -> object:
+def display_value(key: pa.Scalar) -> object:
     """Return a key as errors show it: a number where Python has no such date or time."""
     try:
         return key.as_py()
@@ -303,47 +305,49 @@ def spans(begin: Ints, end: Ints) -> Ints:
     return numbers
 
 
-def nothing(type_: pa.DataType) -> pa.Array:
+def empty_array(type_: pa.DataType) -> pa.Array:
     """Return an empty Arrow array of any type; `pa.array([], type)` does not support them all."""
     if isinstance(type_, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(type_, nothing(type_.storage_type))
+        return pa.ExtensionArray.from_storage(type_, empty_array(type_.storage_type))
     if pa.types.is_list(type_):
         start = pa.array([0], pa.int32())
-        return pa.ListArray.from_arrays(start, nothing(type_.value_type), type=type_)
+        return pa.ListArray.from_arrays(start, empty_array(type_.value_type), type=type_)
     return pa.nulls(0, type_)
 
 
-def no_rows(schema: pa.Schema) -> pa.Table:
+def empty_table(schema: pa.Schema) -> pa.Table:
     """Return a table without rows."""
-    return pa.table({field.name: nothing(field.type) for field in schema})
+    return pa.table({field.name: empty_array(field.type) for field in schema})
 
 
-def retyped(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
+def cast_empty(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """Return a column that has no values, or lists without values, with another type."""
     if column.null_count == len(column):
         return pa.nulls(len(column), type_)
     if pa.types.is_list(type_) and pa.types.is_list(column.type):
-        lists = whole(column)
+        lists = combine_chunks(column)
         assert not len(lists.flatten())
         offsets = pa.array(np.zeros(len(lists) + 1, dtype=np.int32))
         mask = lists.is_null() if lists.null_count else None
-        return pa.ListArray.from_arrays(offsets, nothing(type_.value_type), type=type_, mask=mask)
+        return pa.ListArray.from_arrays(
+            offsets, empty_array(type_.value_type), type=type_, mask=mask
+        )
     return column.cast(type_)
 
 
-def joined(arrays: list[pa.Array]) -> pa.Array:
+def concat_arrays(arrays: list[pa.Array]) -> pa.Array:
     """Return several Arrow arrays of one type as one."""
     filled = [array for array in arrays if len(array)] or arrays[-1:]
     return filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
 
 
-def taken(array: pa.Array, places: Ints) -> pa.Array:
+def take(array: pa.Array, places: Ints) -> pa.Array:
     """Return the values of an Arrow array at some indices."""
     return array.take(pa.array(places))
 
 
-def whole(column: pa.ChunkedArray) -> pa.Array:
+def combine_chunks(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array, without a copy if it has one chunk."""
     if column.num_chunks == 1:
         return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else nothing(column.type)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else empty_array(column.type)

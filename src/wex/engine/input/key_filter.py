@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from wex.engine.files.options import TextOptions
 from wex.engine.files.texts import BadTextError, TextColumns
-from wex.engine.input.columns import conform, shown
+from wex.engine.input.columns import conform, display_value
 from wex.errors import MOST_NAMED, DataError, WexError, closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class KeyFilter:
         for batch in keys.group_by(keys.column_names).aggregate([]).slice(0, 1000).to_batches():
             for row in range(batch.num_rows):
                 if len(self._others) < 1000:
-                    self._others[tuple(shown(column[row]) for column in batch.columns)] = None
+                    self._others[tuple(display_value(column[row]) for column in batch.columns)] = (
+                        None
+                    )
 
     def check(self) -> None:
         """Raise a DataError if no row had the wanted keys."""
@@ -84,7 +86,7 @@ class KeyFilter:
         if not self._others:
             return "there are no events at all"
         names = [", ".join(_plain(value) for value in key) for key in self._others]
-        sought = ", ".join(_plain(shown(value[0])) for value in self._wanted.values())
+        sought = ", ".join(_plain(display_value(value[0])) for value in self._wanted.values())
         best = closest(sought, names)
         if best is not None:
             return f"did you mean {best}?"
@@ -97,7 +99,7 @@ def _plain(value: object) -> str:
 
 
 def _quoted(value: pa.Scalar) -> str:
-    key = shown(value)
+    key = display_value(value)
     return "NULL" if key is None else repr(key) if isinstance(key, str) else str(key)
 
 
@@ -112,15 +114,15 @@ def _equal(column: pa.ChunkedArray, value: pa.Array, name: str) -> pa.ChunkedArr
         if column.null_count == len(column):
             return pc.is_valid(column)
         has, had = ("a", "none") if column.type.tz is None else ("no", "one")
-        message = f"{shown(wanted)} has {has} time zone, the data has {had}"
+        message = f"{display_value(wanted)} has {has} time zone, the data has {had}"
         raise DataError("zones-mixed", message, "write the key as the data has it", column=name)
     return pc.equal(column, wanted).fill_null(False)
 
 
-def keys_in_words(settings: Sequence[tuple[str, str]]) -> dict[str, str | None]:
+def parse_keys(settings: Sequence[tuple[str, str]]) -> dict[str, str | None]:
     """Return the keys of a command line, each read as a field of CSV: an empty one is NULL.
 
-    >>> keys_in_words([("symbol", "A"), ("place", ""), ("note", '""')])
+    >>> parse_keys([("symbol", "A"), ("place", ""), ("note", '""')])
     {'symbol': 'A', 'place': None, 'note': ''}
     """
     names = [name for name, _ in settings]

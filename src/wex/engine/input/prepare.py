@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from wex.engine.input.batch import Batch
 from wex.engine.input.columns import conform, spans, table_of
-from wex.engine.input.schemas import as_before, left_open, open_columns
+from wex.engine.input.schemas import cast_to_schema, open_columns, schema_with_open
 from wex.engine.input.sorting import (
     changes,
     in_order,
@@ -47,7 +47,7 @@ class PreparedInput:
         given = table_of(data)
         table = conform(given, fields, self.stream.partition_by)
         if schema is not None:
-            table = as_before(table, schema)
+            table = cast_to_schema(table, schema)
         check_zones(self.stream.moments, table)
         no_null_order(table, self.stream.order_by, self.stream.partition_by)
         if self.stream.skip_nulls:
@@ -63,7 +63,7 @@ class PreparedInput:
         still_open = open_columns(given, fields)
         if schema is not None:
             still_open &= {field.name for field in schema if pa.types.is_null(field.type)}
-        self.schema = left_open(self.table.schema, still_open)  # of the batches so far
+        self.schema = schema_with_open(self.table.schema, still_open)  # of the batches so far
 
     @cached_property
     def starts(self) -> Ints:
@@ -129,7 +129,7 @@ class PreparedInput:
         return late
 
 
-def missing(column: pa.ChunkedArray) -> Bools:
+def missing_mask(column: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows with NULL or NaN."""
     floating = pa.types.is_floating(column.type)
     if not column.null_count and not floating:
@@ -145,7 +145,7 @@ def _without(table: pa.Table, names: list[str]) -> pa.Table:
     """Return the rows that have a value in all of the named columns."""
     gaps = np.zeros(table.num_rows, dtype=np.bool_)
     for name in names:
-        gaps |= missing(table.column(name))
+        gaps |= missing_mask(table.column(name))
     return table.filter(pa.array(~gaps)) if gaps.any() else table
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.batch import Batch, BatchView
-from wex.engine.input.columns import no_rows, retyped
+from wex.engine.input.columns import cast_empty, empty_table
 from wex.engine.state import schema as state_schema
 from wex.engine.state.state import State
 from wex.errors import DataError
@@ -34,7 +34,7 @@ def open_columns(data: pa.Table, fields: Mapping[str, Type]) -> frozenset[str]:
     return frozenset(others | (times if times <= untyped else set()))
 
 
-def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def cast_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table cast to the schema of earlier batches, in which open columns have type null."""
     for at, field in enumerate(schema):
         column = table.column(field.name)
@@ -51,14 +51,14 @@ def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table
 
 
-def left_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
+def schema_with_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
     """Return a schema in which the named columns have type null."""
     return pa.schema(
         [field.with_type(pa.null()) if field.name in names else field for field in schema]
     )
 
 
-def closed(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
+def runnable_schema(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
     """Return a schema that an engine can run on: timestamps of type null get a type."""
     return pa.schema(
         [
@@ -81,11 +81,11 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
     """Return an empty batch, to ask folds for their types."""
     none = np.empty(0, dtype=np.int64)
-    batch = Batch(no_rows(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
+    batch = Batch(empty_table(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
     return BatchView(batch, engine.guarded)
 
 
-def promoted(engine: Engine, state: State, schema: pa.Schema) -> State:
+def state_with_types(engine: Engine, state: State, schema: pa.Schema) -> State:
     """Return a state whose open columns have taken the types of a schema."""
     tails = state.tails
     if not tails.num_columns or tails.schema.types == schema.types:
@@ -105,11 +105,11 @@ def _with_types(table: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
     for at, field in enumerate(table.schema):
         type_ = types.get(field.name, field.type)
         if type_ != field.type:
-            table = table.set_column(at, field.name, retyped(table.column(at), type_))
+            table = table.set_column(at, field.name, cast_empty(table.column(at), type_))
     return table
 
 
-def stacked(tables: Sequence[pa.Table]) -> pa.Table:
+def concat_to_last_schema(tables: Sequence[pa.Table]) -> pa.Table:
     """Return windows of several batches as one table, with the types of the last one."""
     types = dict(zip(tables[-1].schema.names, tables[-1].schema.types, strict=True))
     return pa.concat_tables([_with_types(table, types) for table in tables])

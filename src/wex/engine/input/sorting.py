@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import shown
+from wex.engine.input.columns import display_value
 from wex.errors import DataError
 from wex.spec.types import OTHER, Type
 
@@ -201,7 +201,7 @@ def no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequen
         bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
         row = pc.index(bad, True).as_py()
         if row >= 0:
-            key = tuple(shown(table.column(key)[row]) for key in partition_by)
+            key = tuple(display_value(table.column(key)[row]) for key in partition_by)
             raise DataError(
                 "null-order",
                 f"row {row} of the data has no value to order by",

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import UNKNOWN, Faults, all_known, compile_term
-from wex.engine.input.columns import whole
+from wex.engine.input.columns import combine_chunks
 from wex.engine.measures import Result, fold_of, shared_key
 from wex.engine.state import schema
 from wex.theory.terms import Constant, Field
@@ -63,7 +63,8 @@ class Measuring:
         for at, fold in enumerate(self.folds):
             given = fold.given(rows)
             parts = {
-                name: whole(carried.column(schema.part(at, name))) for name in fold.types_of(rows)
+                name: combine_chunks(carried.column(schema.part(at, name)))
+                for name in fold.types_of(rows)
             }
             lifted.append(fold.lift(rows, given, panes, parts))
             before = carried.column(schema.part(at, schema.SPOILT)).to_numpy()

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.data_errors import arrow_errors
-from wex.engine.input.bad_events import Silences
-from wex.engine.input.bad_rows import Sieve
-from wex.engine.input.columns import conform, no_rows
-from wex.engine.input.schemas import stacked
+from wex.engine.input.bad_events import StreamGaps
+from wex.engine.input.bad_rows import BadRowFilter
+from wex.engine.input.columns import conform, empty_table
+from wex.engine.input.schemas import concat_to_last_schema
 from wex.engine.input.sorting import no_null_order
 from wex.engine.processor import Processor, ended
 from wex.engine.state.state import sound_table, to_ipc
@@ -79,8 +79,8 @@ class Bucket:
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
-        """Make the sieve for the rows of this batch."""
-        self.sieve = Sieve(self.engine, self.rules.bad_rows)
+        """Make the filter for the bad rows of this batch."""
+        self.row_filter = BadRowFilter(self.engine, self.rules.bad_rows)
 
     @classmethod
     def of(cls, engine: Engine, rules: Rules, saved: bytes | None = None) -> Bucket:
@@ -117,7 +117,7 @@ class Bucket:
         """
         if rows is None:
             return self.advance(watermark)
-        rows = declared(self.engine, self.sieve.alone(_in_utc(rows)))
+        rows = declared(self.engine, self.row_filter.without_bad_rows(_in_utc(rows)))
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
@@ -134,7 +134,8 @@ class Bucket:
             due = self.waiting.filter(pa.array(passed))
             self.waiting = self.waiting.filter(pa.array(~passed)).combine_chunks()
             if self.rules.bad_rows != "fail":
-                due = self.sieve.alone(due)  # rows may have arrived under another rule
+                # Rows may have arrived under another rule.
+                due = self.row_filter.without_bad_rows(due)
             if due.num_rows:
                 tables.extend(self._run_due(due))
         if self.rules.expire_after is not None:
@@ -163,7 +164,7 @@ class Bucket:
         """Return the windows of rows, which run at once; rows that are late for their key are dropped."""
         if rows is None:
             return self._together([])
-        arriving = self.processor.arriving(self.sieve.alone(_in_utc(rows)))
+        arriving = self.processor.arriving(self.row_filter.without_bad_rows(_in_utc(rows)))
         late = arriving.late(self.processor.recall(arriving))
         if self.rules.late == "error" and late.any():
             self._refuse(arriving.table)
@@ -204,7 +205,7 @@ class Bucket:
             except DataError as error:
                 # Without the bad rows silences may be longer, so that the rest is cut anew.
                 rest = self.processor.arriving(arriving.table.filter(pa.array(parts >= part)))
-                tables += self._run_due(self._sifted(rest, silence, error))
+                tables += self._run_due(self._without_bad_events(rest, silence, error))
                 self._forget_empty()
                 return tables
         return tables
@@ -216,13 +217,15 @@ class Bucket:
         if empty.any():
             self._go_on(state.take(np.flatnonzero(~empty)))
 
-    def _sifted(self, arriving: PreparedInput, silence: int, error: DataError) -> pa.Table:
+    def _without_bad_events(
+        self, arriving: PreparedInput, silence: int, error: DataError
+    ) -> pa.Table:
         prior = self.processor.recall(arriving)
         last = np.zeros(prior.size, dtype=np.int64)
         known = np.flatnonzero(prior.tail_counts > 0)
         last[known] = self._last_times(prior.take(known))
-        silences = Silences(self._times(arriving.table), last, silence)
-        return self.sieve.sifted(arriving, prior, error, silences)
+        gaps = StreamGaps(self._times(arriving.table), last, silence)
+        return self.row_filter.without_bad_events(arriving, prior, error, gaps)
 
     def _ended(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
         """Return the windows that the end of some streams reports, and start these streams anew."""
@@ -233,7 +236,9 @@ class Bucket:
 
     def _feed(self, rows: pa.Table) -> pa.Table:
         """Return the windows of rows, without the rows that are bad in their stream."""
-        windows, count = self.sieve.through(self.processor.feed, self.processor.recall, rows)
+        windows, count = self.row_filter.feed_good_rows(
+            self.processor.feed, self.processor.recall, rows
+        )
         return self._counted(windows, count)
 
     def _fed(self, rows: pa.Table) -> pa.Table:
@@ -246,7 +251,7 @@ class Bucket:
 
     def _together(self, tables: Sequence[pa.Table]) -> pa.Table:
         self.counts.open = self.processor.held()
-        return stacked(tables) if tables else pa.table({})
+        return concat_to_last_schema(tables) if tables else pa.table({})
 
     def _count_late(self, rows: pa.Table, late: np.ndarray) -> None:
         count = int(late.sum())
@@ -354,7 +359,7 @@ def _waiting(engine: Engine, rows: bytes) -> pa.Table:
 
 def declared(engine: Engine, rows: pa.Table) -> pa.Table:
     """Return the columns of the stream; one that is missing, or does not fit, is a DataError."""
-    conform(no_rows(rows.schema), engine.fields, engine.stream.partition_by)
+    conform(empty_table(rows.schema), engine.fields, engine.stream.partition_by)
     return rows.select(list(engine.fields))
 
 
