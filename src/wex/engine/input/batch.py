@@ -50,18 +50,9 @@ class Batch:
         return int(self.table.num_rows)
 
     @cached_property
-    def _text_codes(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
-        """Return the text columns as codes, and the code of each text."""
+    def _text_codes(self) -> TextCodes:
         names = [name for name, type_ in self.fields.items() if type_.name in ("string", "enum")]
-        chunks = [chunk for name in names for chunk in self.table.column(name).chunks]
-        if not chunks:
-            return dict.fromkeys(names, np.empty(0, dtype=np.int32)), {}
-        encoded = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
-        codes = encoded.indices.fill_null(NO_TEXT).to_numpy(zero_copy_only=False)
-        parts = {
-            name: codes[at * self.rows : (at + 1) * self.rows] for at, name in enumerate(names)
-        }
-        return parts, {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+        return TextCodes({name: self.table.column(name) for name in names})
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -70,15 +61,14 @@ class Batch:
     def array(self, name: str) -> NDArray[np.generic]:
         """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
-            return self._text_codes[0][name]
+            return self._text_codes.columns[name]
         if name not in self._arrays:
             self._arrays[name] = numbers(self.table.column(name), self.fields[name])
         return self._arrays[name]
 
     def code(self, text: str) -> int:
         """Return the code of a text; a text that does not occur gets a new one."""
-        codes = self._text_codes[1]
-        return codes.setdefault(text, len(codes))
+        return self._text_codes.code(text)
 
     def known(self, name: str) -> Bools | None:
         """Return a mask of the rows that are not NULL; None if there is no NULL."""
@@ -244,6 +234,24 @@ class BatchView:
     def code(self, text: str) -> int:
         """Return the code of a text."""
         return self.batch.code(text)
+
+
+class TextCodes:
+    """Columns of text as integer codes: equal texts have one code in all columns, NULL is -1."""
+
+    def __init__(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
+        chunks = [chunk for column in columns.values() for chunk in column.chunks]
+        encoded = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
+        codes = encoded.indices.fill_null(NO_TEXT).to_numpy(zero_copy_only=False)
+        ends = np.cumsum([len(column) for column in columns.values()], dtype=np.int64)
+        self.columns: dict[str, NDArray[np.generic]] = dict(
+            zip(columns, np.split(codes, ends[:-1]), strict=False)  # one empty part for no columns
+        )
+        self._codes = {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+
+    def code(self, text: str) -> int:
+        """Return the code of a text; a text that does not occur gets a new one."""
+        return self._codes.setdefault(text, len(self._codes))
 
 
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
