@@ -304,7 +304,10 @@ def test_rows_that_could_not_be_read() -> None:
     assert (half["code"], half["column"], half["row"]) == ("malformed", None, long)
     assert "..." in str(half["message"])
     assert (value["code"], value["column"]) == ("wrong-value", "x")
-    assert (value["message"], value["row"]) == ("'oops' is no int", {"k": "b", "x": "oops"})
+    assert (value["message"], value["row"]) == (
+        "'oops' is not a value of type int",
+        {"k": "b", "x": "oops"},
+    )
     assert other["row"] == "[1, 2"
     with pytest.raises(wex.DataError) as caught:
         filtered(text, data, "fail")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wex.engine.data_errors import arrow_errors
 from wex.engine.files.json_files import TypeChangedError
-from wex.engine.files.reading import DEFAULTS, joined_tables, source_of
+from wex.engine.files.reading import DEFAULTS, concat_tables, source_of
 from wex.engine.files.sources import files_of
 from wex.engine.input.key_filter import KeyFilter
 from wex.errors import DataError
@@ -79,7 +79,7 @@ def find_in_files(
             if error.code not in OUT_OF_ORDER:
                 raise
         source = source_of(files, fields, request.options)
-        table = joined_tables([chosen.rows(batch) for batch in source.batches])
+        table = concat_tables([chosen.rows(batch) for batch in source.batches])
         chosen.check()
         return find(spec, table), table.num_rows
 
@@ -106,7 +106,7 @@ def _find_in_batches(
         try:
             parts.append(processor.feed(rows))
         except DataError:
-            source.settle()
+            source.check_columns()
             raise
         read += rows.num_rows
         windows += parts[-1].num_rows

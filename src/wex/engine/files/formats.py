@@ -36,18 +36,19 @@ def format_of(path: Path, given: str | None = None) -> str:
     """Return the format of a file: the given one, or that of its file extension."""
     if given is not None:
         return check_format_name(given)
-    found = named_format(path)
-    if found is None:
-        hint = f"name the format: one of {', '.join(NAMES)}"
-        raise WexError("unknown-format", f"{path}: its name does not tell its format", hint)
-    return found
+    name = named_format(path)
+    if name is None:
+        message = f"{path}: the file extension does not tell the format"
+        hint = f"give the format, one of {', '.join(NAMES)}, or rename the file"
+        raise WexError("unknown-format", message, hint)
+    return name
 
 
 def check_format_name(given: str) -> str:
-    """Return the name of a format, if it is one."""
+    """Return a format; raise a WexError if there is no such format."""
     if given not in NAMES:
         hint = did_you_mean(given, NAMES, "the formats are")
-        raise WexError("unknown-format", f"there is no file format called `{given}`", hint)
+        raise WexError("unknown-format", f"unknown file format `{given}`", hint)
     return given
 
 
@@ -72,7 +73,7 @@ def compression_named(path: Path) -> str | None:
 
 
 def compression_of(head: bytes) -> str | None:
-    r"""Return how a file that begins with some bytes is compressed, if it is.
+    r"""Return the compression of a file by its first bytes; None if it is not compressed.
 
     >>> compression_of(b"\x1f\x8b\x08"), compression_of(b"a,b")
     ('gzip', None)
@@ -81,7 +82,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def format_by_content(head: bytes) -> str:
-    """Return the format of a file without a name, by how it begins.
+    """Return the format of a file by its first bytes.
 
     >>> format_by_content(b"PAR1..."), format_by_content(b' {"x": 1}'), format_by_content(b"x,y")
     ('parquet', 'json', 'csv')

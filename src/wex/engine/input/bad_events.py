@@ -1,7 +1,7 @@
-"""Finds the events on which a spec cannot run: "Bad rows" in docs/semantics.md, rule by rule.
+"""Finds events on which a spec cannot run; implements "Bad rows" in docs/semantics.md.
 
-Either the arithmetic of a guard fails at such an event, or the stream no longer conforms to its
-assumptions. Both depend on the events kept before it, so each stream is read from its first event.
+At such an event the arithmetic of a guard fails, or the stream violates its assumptions. Both depend
+on the good events before it, so the events of a stream are checked in order.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from wex.engine.state.state import State
 
 EVENT_CODES = ("arithmetic", "assumption")
-AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check without one
+AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check without a fault
 
 
 @dataclass(frozen=True, eq=False)
 class StreamGaps:
-    """Streams that expire: a gap between two events longer than `longest` begins a new stream."""
+    """For streams that expire: after a gap longer than `longest`, an event begins a new stream."""
 
-    times: Ints  # of each row
-    last: Ints  # of each stream's last event before the batch; undefined if it has had none
+    times: Ints  # of the rows
+    last: Ints  # time of the last event of each stream before the batch; undefined if there is none
     longest: int
 
 
 @dataclass(frozen=True, eq=False)
 class _StreamState:
-    """A stream before a row: its last events, its position, the state of its assumptions."""
+    """A stream before a row: its last events, the row's position, the state of its assumptions."""
 
     tail: pa.Table
     position: int
-    promise: Ints
+    assumption_states: Ints
     time: int | None = None
 
 
 def faults(
     engine: Engine, arriving: PreparedInput, prior: State, gaps: StreamGaps | None = None
 ) -> dict[int, DataError]:
-    """Return the error of each bad row of a batch; empty if the fault is that of a measure."""
+    """Return the bad rows of a batch and their errors; none if a measure has caused the fault."""
     batch = arriving.batch(prior)
     pieces, owners = _pieces(batch, arriving, prior, gaps)
     errors: dict[int, DataError] = {}
@@ -69,8 +69,8 @@ def faults(
             times = gaps.times[begin:end]
             last = int(gaps.last[stream])
             state = replace(state, time=last if seen else None)
-        reading = _Reading(engine, stretch.table.slice(seen), gaps, times)
-        errors |= {begin + row: error for row, error in reading.faults(state)}
+        reader = _StreamReader(engine, stretch.table.slice(seen), gaps, times)
+        errors |= {begin + row: error for row, error in reader.faults(state)}
     return errors
 
 
@@ -82,10 +82,10 @@ class _Pieces:
     """Streams of a batch, split where a gap begins a new stream."""
 
     batch: Batch
-    promise: Ints
+    assumption_states: Ints
 
     def part(self, low: int, high: int) -> _Pieces:
-        return _Pieces(self.batch.part(low, high), self.promise[low:high])
+        return _Pieces(self.batch.part(low, high), self.assumption_states[low:high])
 
 
 def _pieces(
@@ -93,16 +93,16 @@ def _pieces(
 ) -> tuple[_Pieces, Ints]:
     """Return the pieces of a batch and the stream that each belongs to."""
     streams = np.arange(len(batch.begin))
-    promise = prior.numbers(schema.ASSUMPTION)
+    assumption_states = prior.numbers(schema.ASSUMPTION)
     if gaps is None:
-        return _Pieces(batch, promise), streams
+        return _Pieces(batch, assumption_states), streams
     before = np.append(gaps.times[:1], gaps.times[:-1])
     known = prior.tail_counts > 0
     before[arriving.starts] = np.where(known, gaps.last, gaps.times[arriving.starts])
     new = gaps.times - before > gaps.longest
     sizes = batch.end - batch.begin
     owner = np.repeat(streams, sizes)
-    # A stream that begins with a gap would have an empty first piece: it is left out.
+    # If the first new event of a stream follows a gap, there is no piece before the gap.
     opens = new.copy()
     opens[arriving.starts] = True
     rows = np.flatnonzero(opens)
@@ -114,17 +114,17 @@ def _pieces(
     end = np.append(rows[1:], len(owner)) + shift[owners]
     position = np.where(fresh, 0, batch.position[owners])
     pieces = replace(batch, first=first, begin=begin, end=end, position=position)
-    return _Pieces(pieces, np.where(fresh, 0, promise[owners])), owners
+    return _Pieces(pieces, np.where(fresh, 0, assumption_states[owners])), owners
 
 
 def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
-    """Yield the pieces that have a fault, by bisection: few faults cost little."""
-    waiting = [(0, len(pieces.promise))] if len(pieces.promise) else []
+    """Yield the pieces that have a fault, found by bisection, which is fast if faults are rare."""
+    waiting = [(0, len(pieces.assumption_states))] if len(pieces.assumption_states) else []
     while waiting:
         low, high = waiting.pop()
         part = pieces.part(low, high)
         try:
-            engine.check(part.batch, part.promise)
+            engine.check(part.batch, part.assumption_states)
         except DataError as error:
             _event_of(error)
             if high - low == 1:
@@ -135,7 +135,7 @@ def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
 
 
 def _event_of(error: DataError) -> int:
-    """Return the position of the bad event; raise the error again if it is not about one."""
+    """Return the position of the bad event; raise the error if it is not about an event."""
     if error.code not in EVENT_CODES or error.position is None:
         raise error
     return error.position
@@ -144,8 +144,8 @@ def _event_of(error: DataError) -> int:
 # --- Events with faults
 
 
-class _Reading:
-    """The rows of one stream, read in their order."""
+class _StreamReader:
+    """The rows of one stream, checked in their order."""
 
     def __init__(
         self, engine: Engine, rows: pa.Table, gaps: StreamGaps | None, times: Ints | None
@@ -184,16 +184,17 @@ class _Reading:
     def _read(
         self, state: _StreamState, row: int, end: int
     ) -> tuple[_StreamState, int, DataError | None]:
-        """Return the state before the first bad row, that row or the end, and its error.
+        """Return the state before the first bad row, this row or the end, and its error.
 
-        The engine reports the first fault of one guard; another guard may fail before it.
+        The engine reports the first fault of one guard. Another guard may fail at an earlier row, so
+        the rows before the fault are checked again.
         """
         first: DataError | None = None
         while True:
             rows = self._rows.slice(row, end - row)
             batch = self._batch(state, rows)
             try:
-                promise = self._engine.check(batch, state.promise)
+                assumption_states = self._engine.check(batch, state.assumption_states)
             except DataError as error:
                 end, first = row + _event_of(error) - state.position, error
                 continue
@@ -202,7 +203,10 @@ class _Reading:
             if self._times is not None and end > row:
                 time = int(self._times[end - 1])
             after = _StreamState(
-                batch.table.slice(batch.rows - kept), state.position + end - row, promise, time
+                batch.table.slice(batch.rows - kept),
+                state.position + end - row,
+                assumption_states,
+                time,
             )
             return after, end, first
 

@@ -1,7 +1,7 @@
 """A batch of events, sorted by stream: the columns as numpy arrays, and the rows of each stream.
 
-The events of a stream follow its last events from earlier batches, as many as lookback needs. Those
-are read again, not processed again.
+Before the new events of a stream come its last events from earlier batches, as many as lookback
+needs. Guards read these, but no window is reported for them again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from wex.engine.arrays import Bools, Ints
 
-BLOCK = 1 << 17  # rows that are worked on together: their columns stay in the cache
+BLOCK = 1 << 17  # rows that are evaluated together, so that their columns stay in the cache
 NO_TEXT = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Stream g has the rows `first[g]` … `end[g] - 1`, and its own events from `begin[g]` on.
+    """Stream g has the rows `first[g]` … `end[g] - 1`; its new events begin at `begin[g]`.
 
     `position[g]` is the position in its stream of the event at `begin[g]`.
     """
@@ -75,8 +75,8 @@ class Batch:
         column = self.table.column(name)
         if not column.null_count:
             return None
-        found: Bools = column.is_valid().to_numpy()
-        return found
+        mask: Bools = column.is_valid().to_numpy()
+        return mask
 
     # --- Places
 
@@ -113,7 +113,7 @@ class Batch:
         return np.arange(self.rows) + np.repeat(offset, self.end - self.first)
 
     def part(self, low: int, high: int) -> Batch:
-        """Return the streams from `low` up to, and without, `high`."""
+        """Return the streams from `low` to `high - 1`."""
         begin = int(self.first[low]) if low < len(self.first) else self.rows
         end = int(self.end[high - 1]) if high > low else begin
         return replace(
@@ -136,19 +136,17 @@ class Batch:
         sizes = np.minimum(self.end[young] - first, length)
         rows = spans(first, first + sizes)
         begin = np.cumsum(sizes) - sizes
-        taken = self.table.take(pa.array(rows))
-        nothing = np.zeros(len(sizes), dtype=np.int64)
-        return (
-            Batch(taken, self.fields, self.keys, begin, begin, begin + sizes, nothing),
-            rows,
-        )
+        table = self.table.take(pa.array(rows))
+        position = np.zeros(len(sizes), dtype=np.int64)
+        heads = Batch(table, self.fields, self.keys, begin, begin, begin + sizes, position)
+        return heads, rows
 
     # --- Blocks
 
     def blocks(self, reach: int) -> Iterator[Block]:
         """Yield the rows block by block; each can read `reach` rows back.
 
-        Rows before the first one repeat it: no guard is evaluated on them.
+        Rows before the first one have its values: no guard is evaluated on them.
         """
         front = min(self.rows, reach)
         if front:
@@ -174,7 +172,7 @@ class Block:
             row = self._reach
         return column[row - extra + offset : row + self.size + offset]
 
-    def no_nan(self, name: str) -> None:
+    def check_nan(self, name: str) -> None:
         """Raise a DataError if a column has a NaN in the block."""
         column = self.batch.array(name)[self.row : self.end]
         with np.errstate(over="ignore"):
@@ -192,16 +190,16 @@ class Block:
         """Return the code of a text."""
         return self.batch.code(text)
 
-    def marked(self, rows: Ints) -> Bools:
-        """Return a mask of the block, given ascending rows of the batch."""
+    def mask_of(self, rows: Ints) -> Bools:
+        """Return a mask of the block's rows that are among ascending rows of the batch."""
         inside = rows[np.searchsorted(rows, self.row) : np.searchsorted(rows, self.end)]
-        found = np.zeros(self.size, dtype=np.bool_)
-        found[inside - self.row] = True
-        return found
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[inside - self.row] = True
+        return mask
 
 
 class BatchView:
-    """All rows of a batch as one block, in which lookback before a stream reads NULL."""
+    """All rows of a batch as one block; lookback before the first event of a stream reads NULL."""
 
     def __init__(self, batch: Batch, guarded: frozenset[str] = frozenset()) -> None:
         """`guarded` are the fields that have neither NULL nor NaN, because guards read them."""
@@ -210,7 +208,7 @@ class BatchView:
         self.guarded = guarded
 
     def field(self, name: str, offset: int, extra: int = 0) -> NDArray[np.generic]:
-        """Return a column `offset` rows back; before the first row any value."""
+        """Return a column `offset` rows back; rows before the first one have its value."""
         assert not extra
         column = self.batch.array(name)
         if not offset or not self.size:
@@ -222,12 +220,12 @@ class BatchView:
 
     def known(self, name: str, offset: int) -> Bools | None:
         """Return a mask of the rows whose value `offset` rows back exists; None if all do."""
-        found = self.batch.known(name)
+        known = self.batch.known(name)
         if not offset:
-            return found
+            return known
         moved = np.ones(self.size, dtype=np.bool_)
-        if found is not None:
-            moved[-offset:] = found[:offset]
+        if known is not None:
+            moved[-offset:] = known[:offset]
         moved[self.batch.before_position(-offset)] = False
         return moved
 
@@ -255,7 +253,7 @@ class TextCodes:
 
 
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
-    """Return a column other than text as an array, without a copy if possible; NULL as any value."""
+    """Return a column that is not text as an array, without a copy if possible; NULL is 0 or False."""
     assert type_ != OTHER
     array = combine_chunks(column)
     if type_ == TIMESTAMP:

@@ -1,8 +1,8 @@
-"""The schema of a stream over several batches: the first batch with values fixes a column's type.
+"""The schema of a stream over several batches.
 
-A column of NULLs may come without a type. Most fields have one Arrow type, so nothing is open. A
-field of type `other` can have any type, and timestamps may have a zone: such a column stays *open*
-until a batch has values in it, and the state then takes its type.
+A column of NULLs may come without an Arrow type. For most fields this does not matter, as the spec
+determines the type. But a field of type `other` can have any type, and timestamps may have a zone:
+such a column stays *open* until a batch has values in it, and the state then takes its type.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def open_columns(data: pa.Table, fields: Mapping[str, Type]) -> frozenset[str]:
-    """Return the fields whose type the data leaves open; all timestamps have one zone."""
+    """Return the fields whose type the data leaves open.
+
+    All timestamps have the same zone, so they are open only if none of them has a type.
+    """
     untyped = {name for name in fields if pa.types.is_null(data.schema.field(name).type)}
     times = {name for name, type_ in fields.items() if type_ == TIMESTAMP}
     others = {name for name in untyped if fields[name] == OTHER}
@@ -35,7 +38,7 @@ def open_columns(data: pa.Table, fields: Mapping[str, Type]) -> frozenset[str]:
 
 
 def cast_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table cast to the schema of earlier batches, in which open columns have type null."""
+    """Return a table cast to the schema of earlier batches, in which open columns are of type null."""
     for at, field in enumerate(schema):
         column = table.column(field.name)
         if column.type == field.type or pa.types.is_null(field.type):
@@ -43,8 +46,8 @@ def cast_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
         if column.null_count < len(column):
             raise DataError(
                 "wrong-column-type",
-                f"the batches before had {field.type}, this one has {column.type}",
-                "give a column one type in all batches",
+                f"earlier batches had {field.type}, this one has {column.type}",
+                "give each column one type in all batches",
                 column=field.name,
             )
         table = table.set_column(at, field, pa.nulls(len(column), field.type))
@@ -52,14 +55,14 @@ def cast_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def schema_with_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
-    """Return a schema in which the named columns have type null."""
+    """Return a schema in which the named columns are of type null."""
     return pa.schema(
         [field.with_type(pa.null()) if field.name in names else field for field in schema]
     )
 
 
 def runnable_schema(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
-    """Return a schema that an engine can run on: timestamps of type null get a type."""
+    """Return a schema that an engine can run on: open timestamps get a type."""
     return pa.schema(
         [
             field.with_type(pa.timestamp("us"))
@@ -79,14 +82,14 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
-    """Return an empty batch, to ask folds for their types."""
+    """Return an empty batch, from which folds tell the types of their columns."""
     none = np.empty(0, dtype=np.int64)
     batch = Batch(empty_table(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
     return BatchView(batch, engine.guarded)
 
 
 def state_with_types(engine: Engine, state: State, schema: pa.Schema) -> State:
-    """Return a state whose open columns have taken the types of a schema."""
+    """Return a state whose open columns have the types of a schema."""
     tails = state.tails
     if not tails.num_columns or tails.schema.types == schema.types:
         return state
@@ -110,6 +113,6 @@ def _with_types(table: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def concat_to_last_schema(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return windows of several batches as one table, with the types of the last one."""
+    """Return tables as one, with the types of the last one; only open columns differ before."""
     types = dict(zip(tables[-1].schema.names, tables[-1].schema.types, strict=True))
     return pa.concat_tables([_with_types(table, types) for table in tables])

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from wex.engine.input.columns import arrow_type, combine_chunks, empty_table
 from wex.engine.input.schemas import held_columns, no_events, runnable_schema
-from wex.engine.input.sorting import same
+from wex.engine.input.sorting import equal_rows
 from wex.engine.kernels.registers import SLOTS
 from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
 from wex.engine.state import schema
@@ -111,7 +111,7 @@ def _check_tails(state: State, engine: Engine) -> None:
                 require(keys.null_count == len(keys), f"the key `{name}` has a value")
                 column = column.cast(keys.type)
             require(keys.type == column.type, f"the key `{name}` has another type")
-            require(same(keys.take(owners), column).all(), "an event is of another stream")
+            require(equal_rows(keys.take(owners), column).all(), "an event is of another stream")
 
 
 def _stands_for(given: pa.DataType, type_: Type) -> bool:

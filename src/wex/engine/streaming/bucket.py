@@ -19,7 +19,7 @@ from wex.engine.input.bad_events import StreamGaps
 from wex.engine.input.bad_rows import BadRowFilter
 from wex.engine.input.columns import conform, empty_table
 from wex.engine.input.schemas import concat_to_last_schema
-from wex.engine.input.sorting import no_null_order
+from wex.engine.input.sorting import check_order_columns
 from wex.engine.processor import Processor, ended
 from wex.engine.state.state import sound_table, to_ipc
 from wex.engine.streaming.expiry import next_expiry, without_expired
@@ -353,7 +353,7 @@ def _waiting(engine: Engine, rows: bytes) -> pa.Table:
         table = declared(engine, sound_table(rows))
         order = engine.stream.order_by
         require(order and engine.fields[order[0]] in (TIMESTAMP, INT), "rows wait without a time")
-        no_null_order(table, order, engine.stream.partition_by)
+        check_order_columns(table, order, engine.stream.partition_by)
         return table
 
 
