@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.engine.files.encoding import check_encoding, decoding_error, open_decoded
-from wex.engine.files.formats import is_tabbed
+from wex.engine.files.formats import is_tsv
 from wex.engine.files.guesses import bad_text_error, header_proposal, text_file_error
 from wex.engine.files.texts import MOST_SHOWN, BadTextError
 from wex.engine.input.columns import check_column
@@ -48,7 +48,7 @@ class _CsvReader:
     def __init__(self, file: File, names: Sequence[str], columns: TextColumns) -> None:
         self.file, self.names, self.columns = file, names, columns
         self.options = columns.options
-        self.delimiter = self.options.delimiter or ("\t" if is_tabbed(Path(file.shown)) else ",")
+        self.delimiter = self.options.delimiter or ("\t" if is_tsv(Path(file.shown)) else ",")
         self.rows = 0
         check_encoding(file, self.options)
         self.header, self.skipped = self._header()

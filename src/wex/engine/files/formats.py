@@ -57,7 +57,7 @@ def named_format(path: Path) -> str | None:
     return FORMATS.get(_ending(path))
 
 
-def is_tabbed(path: Path) -> bool:
+def is_tsv(path: Path) -> bool:
     """Tell whether the file extension is that of tab-separated values."""
     return _ending(path) == ".tsv"
 

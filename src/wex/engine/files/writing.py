@@ -167,7 +167,7 @@ def _plain_values(column: pa.Array) -> list[str | None]:
     if pa.types.is_duration(type_):
         return [None if count is None else _seconds(count, type_.unit) for count in _counts(column)]
     if pa.types.is_timestamp(type_):
-        return _moments(column)
+        return _timestamps(column)
     if pa.types.is_date(type_):
         _check_years(column, 1 if pa.types.is_date32(type_) else 86_400_000)
     if (
@@ -190,7 +190,7 @@ def _json_values(column: pa.Array) -> list[str]:
     if pa.types.is_dictionary(type_):
         return _json_values(column.dictionary_decode())
     if pa.types.is_nested(type_):
-        return _nested(column)
+        return _nested_values(column)
     bare = _is_bare(type_)
     return [
         "null" if text is None else text if bare and text not in _NOT_IN_JSON else _quoted(text)
@@ -198,7 +198,7 @@ def _json_values(column: pa.Array) -> list[str]:
     ]
 
 
-def _nested(column: pa.Array) -> list[str]:
+def _nested_values(column: pa.Array) -> list[str]:
     type_, valid = column.type, pc.is_valid(column).to_pylist()
     if pa.types.is_struct(type_):
         names = [_quoted(field.name) for field in type_]
@@ -264,7 +264,7 @@ def _seconds(count: int, unit: str) -> str:
     )
 
 
-def _moments(column: pa.Array) -> list[str | None]:
+def _timestamps(column: pa.Array) -> list[str | None]:
     """Return timestamps in ISO 8601: those with a zone in UTC, without a fraction of zeros."""
     unit = column.type.unit
     _check_years(column, 10 ** _DIGITS[unit] * 86_400)

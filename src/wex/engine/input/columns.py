@@ -129,7 +129,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
 def _takeable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return a column of type `other`, cast to an Arrow type whose rows can be taken in any order."""
     given = column.type
-    target = workable_type(given)
+    target = takeable_type(given)
     if target == given:
         return column
     try:
@@ -143,38 +143,38 @@ def _takeable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         raise DataError("wrong-column-type", message, hint, column=name) from error
 
 
-def workable_type(type_: pa.DataType) -> pa.DataType:
+def takeable_type(type_: pa.DataType) -> pa.DataType:
     """Return a type whose rows Arrow can take: without views and run-end encoding, at any depth.
 
     Views of lists stay: Arrow can take their rows, but casts them wrongly.
 
-    >>> workable_type(pa.list_(pa.binary_view()))
+    >>> takeable_type(pa.list_(pa.binary_view()))
     ListType(list<item: binary>)
     """
     is_ = pa.types
     if is_.is_binary_view(type_) or is_.is_string_view(type_):
         return pa.binary() if is_.is_binary_view(type_) else pa.string()
     if is_.is_run_end_encoded(type_):
-        return workable_type(type_.value_type)
+        return takeable_type(type_.value_type)
     if is_.is_dictionary(type_):
         # Small indices overflow when batches with different values are concatenated.
-        return pa.dictionary(pa.int32(), workable_type(type_.value_type), type_.ordered)
+        return pa.dictionary(pa.int32(), takeable_type(type_.value_type), type_.ordered)
     if is_.is_struct(type_):
-        return pa.struct([_workable_field(field) for field in type_])
+        return pa.struct([_takeable_field(field) for field in type_])
     if is_.is_map(type_):
-        key, item = _workable_field(type_.key_field), _workable_field(type_.item_field)
+        key, item = _takeable_field(type_.key_field), _takeable_field(type_.item_field)
         return pa.map_(key, item, type_.keys_sorted)
     if is_.is_fixed_size_list(type_):
-        return pa.list_(_workable_field(type_.value_field), type_.list_size)
+        return pa.list_(_takeable_field(type_.value_field), type_.list_size)
     if is_.is_list(type_):
-        return pa.list_(_workable_field(type_.value_field))
+        return pa.list_(_takeable_field(type_.value_field))
     if is_.is_large_list(type_):
-        return pa.large_list(_workable_field(type_.value_field))
+        return pa.large_list(_takeable_field(type_.value_field))
     return type_
 
 
-def _workable_field(field: pa.Field) -> pa.Field:
-    return field.with_type(workable_type(field.type))
+def _takeable_field(field: pa.Field) -> pa.Field:
+    return field.with_type(takeable_type(field.type))
 
 
 _ARROW_TYPES = {

@@ -39,7 +39,7 @@ class KeyFilter:
         if name not in self._keys:
             hint = did_you_mean(str(name), self._keys, "the keys are")
             if not self._keys:
-                hint = "the stream line has no `partition by`, so that there are no keys"
+                hint = "the stream line has no `partition by`, so there are no keys"
             raise WexError("not-a-key", f"`{name}` is not a key of the stream", hint)
         type_ = self._fields[name]
         try:

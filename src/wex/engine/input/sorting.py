@@ -69,13 +69,13 @@ def sort_keys(
     keys = [*partition_by, *order_by, *(ties if order_by else [])]
     columns: list[pa.ChunkedArray] = []
     for name in keys:
-        columns += _without_missing(table.column(name))
+        columns += _sortable_columns(table.column(name))
     floats = [name for name in keys if order_by and pa.types.is_floating(table.column(name).type)]
     # -0.0 equals 0.0: their signs decide the order.
     return [*columns, *(_sign(table.column(name)) for name in floats)]
 
 
-def _without_missing(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+def _sortable_columns(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     """Return columns without NULL and NaN that sort like a column: NULL first, NaN last."""
     columns = []
     if column.null_count:
@@ -95,7 +95,7 @@ _PLACEHOLDERS: dict[str, object] = {"string": "", "bool": False}
 def in_stream_order(table: pa.Table, partition_by: Sequence[str], order_by: Sequence[str]) -> bool:
     """Tell whether rows are sorted by key, then by the order columns; ties may be in any order."""
     names = (*partition_by, *order_by)
-    columns = [column for name in names for column in _without_missing(table.column(name))]
+    columns = [column for name in names for column in _sortable_columns(table.column(name))]
     return not columns or is_sorted(columns)
 
 
@@ -138,7 +138,7 @@ def deciding_column(
 
 def comes_after(first: pa.Table, second: pa.Table, name: str) -> bool:
     """Tell whether the second of two events has a greater value in a column."""
-    columns = _without_missing(pa.concat_tables([first, second]).column(name))
+    columns = _sortable_columns(pa.concat_tables([first, second]).column(name))
     return not in_order(
         [column.slice(1) for column in columns], [column.slice(0, 1) for column in columns]
     )[0]
@@ -157,7 +157,7 @@ def _comparable(column: pa.ChunkedArray) -> NDArray[Any] | None:
 def changes(column: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows, from the second on, that differ from the row before."""
     differs = np.zeros(max(len(column) - 1, 0), dtype=np.bool_)
-    for part in _without_missing(column):
+    for part in _sortable_columns(column):
         values = _comparable(part)
         if values is None:
             differs |= pc.not_equal(part.slice(0, len(part) - 1), part.slice(1)).to_numpy()
@@ -171,7 +171,7 @@ def equal_rows(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Bools:
     size = len(left)
     both = pa.chunked_array([*left.chunks, *right.chunks], left.type)
     equal = np.ones(size, dtype=np.bool_)
-    for part in _without_missing(both):
+    for part in _sortable_columns(both):
         values = _comparable(part)
         if values is None:
             equal &= pc.equal(part.slice(0, size), part.slice(size)).to_numpy()
