@@ -119,7 +119,7 @@ class _CsvReader:
         from pyarrow import csv as arrow  # noqa: PLC0415
 
         assert self.header is not None
-        # Columns that are no fields are renamed: the file may use one name for several of them.
+        # Columns that are not fields are renamed, because several of them may have the same name.
         header = [name if name in self.names else f"#{at}" for at, name in enumerate(self.header)]
         nulls = [*([] if self.options.empty_as_text else [""]), *self.options.null]
         read = arrow.ReadOptions(block_size=block, column_names=header, skip_rows=self.skipped)

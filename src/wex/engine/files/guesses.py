@@ -69,7 +69,7 @@ def _tails() -> list[str]:
     return [between + time + zone for zone, time, between in product(_ZONES, _TIMES, _BETWEEN)]
 
 
-def _plausible(text: str) -> list[str]:
+def _candidates_for(text: str) -> list[str]:
     """Return the candidate formats of one text; day and time are matched separately."""
     formats = []
     for day in _DAYS:
@@ -113,7 +113,7 @@ def proposal(
 
 
 def _misfits(texts: pa.Array, type_: Type, options: TextOptions) -> pa.Array:
-    """Return texts that are not values of a type; all timestamps, but only some of other types."""
+    """Return the texts that are not values of a type: all for timestamps and dates, else of a sample."""
     if type_ in (TIMESTAMP, DATE):
         return texts.filter(pa.array(~_fits(texts, options.formats, type_)))
     texts, misfits = texts[:SAMPLE], []
@@ -135,7 +135,7 @@ def _fits(texts: pa.Array, formats: Sequence[str], type_: Type) -> Bools:
 def _formats(
     bad: pa.Array, texts: pa.Array, type_: Type, options: TextOptions, *, others_fit: bool
 ) -> tuple[tuple[str, ...], str]:
-    """Return formats that together fit all texts of a column, and a hint; no formats if there are none."""
+    """Return formats that together fit all texts of a column, or no formats; and a hint."""
     if type_ == DATE and _fits(bad, [ISO], TIMESTAMP).all():
         if not _fits(bad, [ISO], DATE).all():
             return (), "declare the field as timestamp"
@@ -181,8 +181,8 @@ def _with_one_order(chosen: Sequence[str], bad: pa.Array, type_: Type) -> list[s
         swapped = _swapped(pattern)
         if swapped in formats:
             return None
-        is_swapped = _fits(bad, [swapped], type_).sum() > _fits(bad, [pattern], type_).sum()
-        better = swapped if is_swapped else pattern
+        fits, fits_swapped = (_fits(bad, [order], type_).sum() for order in (pattern, swapped))
+        better = swapped if fits_swapped > fits else pattern
         if better not in formats:
             formats.append(better)
     both = [
@@ -219,7 +219,7 @@ def _best(texts: pa.Array, type_: Type) -> tuple[str | None, Bools, str]:
         return epoch, np.ones(len(texts), np.bool_), ""
     best, most, also = None, np.zeros(len(texts), np.bool_), ""
     first = texts.slice(0, 1)
-    for pattern in (ISO, *_plausible(first[0].as_py())):
+    for pattern in (ISO, *_candidates_for(first[0].as_py())):
         if not _fits(first, [pattern], type_).all():
             continue
         fits = _fits(texts, [pattern], type_)
@@ -231,7 +231,7 @@ def _best(texts: pa.Array, type_: Type) -> tuple[str | None, Bools, str]:
 
 
 def _epoch(texts: pa.Array) -> str | None:
-    """Return the format of counts since 1970 in which all texts are times of our age, if there is one."""
+    """Return the format by which all texts are counts since 1970 in `_EPOCH_YEARS`, or None."""
     if not pc.all(pc.match_substring_regex(texts, r"^\d{9,}(\.\d+)?$")).as_py():
         return None
     start, end = (np.datetime64(str(year), "us").astype(np.int64) for year in _EPOCH_YEARS)

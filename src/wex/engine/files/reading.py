@@ -40,7 +40,7 @@ class Source:
     _missing: Callable[[], Sequence[str]] = field(default=tuple)  # columns that no row has had
 
     def check_columns(self) -> None:
-        """Raise a DataError if a column is missing in all rows, which are read to the end for that."""
+        """Read to the end if some column has not occurred, and raise a DataError if it never does."""
         if not self._missing():
             return
         try:

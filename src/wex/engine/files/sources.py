@@ -41,7 +41,7 @@ NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write NULL in 
 class File:
     """A file that can be read more than once.
 
-    `constants` are columns that the names of its folders give, such as `symbol=A/part.parquet`.
+    `constants` are columns given by the names of its folders, as in `symbol=A/part.parquet`.
     """
 
     path: Path

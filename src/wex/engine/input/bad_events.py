@@ -55,13 +55,13 @@ def faults(
     pieces, owners = _pieces(batch, arriving, prior, gaps)
     errors: dict[int, DataError] = {}
     ends = np.append(arriving.starts[1:], arriving.table.num_rows)
-    for stream in sorted({int(owners[at]) for at in _faulty(engine, pieces)}):
+    for stream in sorted({int(owners[at]) for at in _faulty_pieces(engine, pieces)}):
         begin, end = int(arriving.starts[stream]), int(ends[stream])
-        stretch = batch.part(stream, stream + 1)
-        seen = int(stretch.begin[0])
+        stream_batch = batch.part(stream, stream + 1)
+        seen = int(stream_batch.begin[0])
         state = _StreamState(
-            stretch.table.slice(0, seen),
-            int(stretch.position[0]),
+            stream_batch.table.slice(0, seen),
+            int(stream_batch.position[0]),
             prior.numbers(schema.ASSUMPTION)[stream : stream + 1],
         )
         times = None
@@ -69,7 +69,7 @@ def faults(
             times = gaps.times[begin:end]
             last = int(gaps.last[stream])
             state = replace(state, time=last if seen else None)
-        reader = _StreamReader(engine, stretch.table.slice(seen), gaps, times)
+        reader = _StreamReader(engine, stream_batch.table.slice(seen), gaps, times)
         errors |= {begin + row: error for row, error in reader.faults(state)}
     return errors
 
@@ -117,7 +117,7 @@ def _pieces(
     return _Pieces(pieces, np.where(fresh, 0, assumption_states[owners])), owners
 
 
-def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
+def _faulty_pieces(engine: Engine, pieces: _Pieces) -> Iterator[int]:
     """Yield the pieces that have a fault, found by bisection, which is fast if faults are rare."""
     waiting = [(0, len(pieces.assumption_states))] if len(pieces.assumption_states) else []
     while waiting:

@@ -48,7 +48,7 @@ ROW_CODES = frozenset({
 
 @dataclass
 class BadRowFilter:
-    """Removes the bad rows of batches: `count` of them, and their JSON in `lines` if they are diverted."""
+    """Removes and counts the bad rows of batches; `lines` has their JSON if they are diverted."""
 
     engine: Engine
     choice: BadRows = "fail"
@@ -71,7 +71,7 @@ class BadRowFilter:
         return rows.filter(pa.array(~bad))
 
     def without_bad_rows(self, rows: pa.Table) -> pa.Table:
-        """Return the rows without those that are bad whatever the events before them are."""
+        """Return the rows without bad ones, but with those that are bad only after other events."""
         rows = self.without_corrupt(rows)
         conform(rows.slice(0, 0), self.engine.fields)  # errors about columns come first
         bad = np.zeros(rows.num_rows, dtype=np.bool_)
@@ -135,7 +135,7 @@ class BadRowFilter:
         self.lines.append(f'{start}, "row": {row_json}}}')
 
 
-# --- Rows that are bad whatever the events before them are
+# --- Rows that are bad independently of other events
 
 ErrorOf = Callable[[int], DataError]  # of a row
 
