@@ -107,7 +107,7 @@ def test_half_a_message(tmp_path: Path) -> None:
     failed = run(*args)
     assert failed.returncode == 2
     message, hint = failed.stderr.decode().splitlines()
-    assert message.startswith("error[malformed]: this is no row of the stream: ")
+    assert message.startswith("error[malformed]: this text is not a row of the stream: ")
     assert events[4] in message
     assert "--bad-rows divert" in hint
     bad = tmp_path / "bad"
@@ -133,7 +133,7 @@ def test_wrong_data(tmp_path: Path) -> None:
     null = table_of([("a", None, 1)])
     parquet.write_table(null, tmp_path / "parquet" / "1.parquet")
     for kind, code in {
-        "json": b"'oops' is no int",
+        "json": b"'oops' is not a value of type int",
         "csv": b"columns-differ",
         "parquet": b"null-order",
     }.items():

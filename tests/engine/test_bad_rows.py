@@ -18,7 +18,7 @@ from tests.engine.compare import assert_same_streams, outcome
 from tests.strategies import streams
 from tests.strategies.specs import pair_specs
 from wex.engine.engine import engine_of
-from wex.engine.input.bad_rows import CORRUPT, BadRows, Sieve
+from wex.engine.input.bad_rows import CORRUPT, BadRowFilter, BadRows
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Bucket, Rules
@@ -77,24 +77,24 @@ def test_a_sweep_finds_what_there_is_without_them(
     spec: wex.Spec, events: list[Event], size: int
 ) -> None:
     """In a batch job, whatever pieces its rows come in."""
-    rest, sieve = remaining(spec, events), Sieve(engine_of(spec), "divert")
+    rest, row_filter = remaining(spec, events), BadRowFilter(engine_of(spec), "divert")
     expected = outcome(wex.find, spec, rest)
-    assert_same_streams(outcome(swept, spec, sieve, events, size), expected, spec, rest)
+    assert_same_streams(outcome(swept, spec, row_filter, events, size), expected, spec, rest)
     if isinstance(expected, wex.DataError):  # a fault of a measure, which has no row to blame
         return
     dropped = len(events) - rest.num_rows
-    assert sieve.count == len(sieve.lines) == dropped - skipped(spec, events)
-    for line in sieve.lines:
+    assert row_filter.count == len(row_filter.lines) == dropped - skipped(spec, events)
+    for line in row_filter.lines:
         assert list(json.loads(line)) == ["code", "message", "column", "row"]
 
 
-def swept(spec: wex.Spec, sieve: Sieve, events: list[Event], size: int) -> pa.Table:
+def swept(spec: wex.Spec, row_filter: BadRowFilter, events: list[Event], size: int) -> pa.Table:
     """Return the windows of a sorted scan in pieces, without the bad rows."""
-    sweep, table = SortedScan(sieve.engine), sieve.alone(streams.table(events))
-    ordered = PreparedInput(sieve.engine, table).table if table.num_rows else table
+    sweep, table = SortedScan(row_filter.engine), row_filter.without_bad_rows(streams.table(events))
+    ordered = PreparedInput(row_filter.engine, table).table if table.num_rows else table
     parts = [wex.find(spec, streams.table([]))]
     for begin in range(0, ordered.num_rows, size):
-        windows, _ = sieve.through(sweep.feed, sweep.recall, ordered.slice(begin, size))
+        windows, _ = row_filter.feed_good_rows(sweep.feed, sweep.recall, ordered.slice(begin, size))
         parts.append(windows)
     last = sweep.close()
     return pa.concat_tables([*parts, *([] if last is None else [last])]).combine_chunks()
@@ -103,7 +103,7 @@ def swept(spec: wex.Spec, sieve: Sieve, events: list[Event], size: int) -> pa.Ta
 def skipped(spec: wex.Spec, events: list[Event]) -> int:
     """Return how many rows `nulls skip` leaves out: these are not bad."""
     engine = engine_of(spec)
-    table = Sieve(engine, "skip").alone(streams.table(events))
+    table = BadRowFilter(engine, "skip").without_bad_rows(streams.table(events))
     return int(table.num_rows) - (
         PreparedInput(engine, table).table.num_rows if table.num_rows else 0
     )
@@ -131,13 +131,13 @@ def in_batches(
     while rows:
         count = data.draw(st.integers(1, len(rows)), label="rows")
         found.append(bucket.arrive(whole.take(pa.array(rows[:count])), 0))
-        rows, bad = rows[count:], bad + bucket.sieve.count
+        rows, bad = rows[count:], bad + bucket.row_filter.count
         bucket = Bucket.of(engine, rules, bucket.saved())
     times = pc.cast(whole["ts"], pa.int64()).drop_null().to_pylist()
     steps = data.draw(st.lists(st.sampled_from(times)) if times else st.just([]), label="steps")
     for at in (*sorted(at for at in steps if at > 0), 2**62):
         found.append(bucket.advance(at))
-        bad += bucket.sieve.count
+        bad += bucket.row_filter.count
         bucket = Bucket.of(engine, rules, bucket.saved())
     assert bad == len(events) - rest.num_rows - skipped(spec, events)
     empty = wex.find(spec, streams.table([]))
@@ -179,10 +179,10 @@ def test_silences_are_counted_between_the_events_that_remain(
     engine = engine_of(STEPS)
     rules = Rules(expire_after=silence * 1_000_000, bad_rows="skip")
     bucket = Bucket.of(engine, rules)
-    found, bad = [bucket.arrive(table(rows), 0)], bucket.sieve.count
+    found, bad = [bucket.arrive(table(rows), 0)], bucket.row_filter.count
     for at in (*sorted(times), 200):
         found.append(bucket.advance(microseconds(at)))
-        bad += bucket.sieve.count
+        bad += bucket.row_filter.count
         bucket = Bucket.of(engine, rules, bucket.saved())
     expected, left = [], 0
     for key in "ab":
@@ -228,19 +228,19 @@ def test_many_in_a_row_cost_little() -> None:
         bucket.run(table(rows))
     finally:
         del engine.check
-    assert bucket.counts.processed + bucket.sieve.count == len(rows)
-    assert bucket.sieve.count > 4_000
-    assert looks < 200 * bucket.sieve.count + 20 * len(rows)
+    assert bucket.counts.processed + bucket.row_filter.count == len(rows)
+    assert bucket.row_filter.count > 4_000
+    assert looks < 200 * bucket.row_filter.count + 20 * len(rows)
 
 
 # --- Rows that are wrong by themselves
 
 
-def sieved(text: str, data: dict[str, object], choice: BadRows = "divert") -> tuple[pa.Table, list[dict[str, object]]]:  # fmt: skip
-    sieve = Sieve(engine_of(wex.parse(text)), choice)
-    left = sieve.alone(pa.table(data))
-    assert sieve.count == pa.table(data).num_rows - left.num_rows
-    return left, [json.loads(line) for line in sieve.lines]
+def filtered(text: str, data: dict[str, object], choice: BadRows = "divert") -> tuple[pa.Table, list[dict[str, object]]]:  # fmt: skip
+    row_filter = BadRowFilter(engine_of(wex.parse(text)), choice)
+    left = row_filter.without_bad_rows(pa.table(data))
+    assert row_filter.count == pa.table(data).num_rows - left.num_rows
+    return left, [json.loads(line) for line in row_filter.lines]
 
 
 @pytest.mark.parametrize(
@@ -257,14 +257,14 @@ def sieved(text: str, data: dict[str, object], choice: BadRows = "divert") -> tu
 )
 def test_values_that_do_not_fit(type_: str, values: pa.Array, code: str) -> None:
     text = f"stream s (n int, v {type_}) order by n window w match [n > 0]"
-    left, told = sieved(text, {"n": [7, 8], "v": values})
+    left, told = filtered(text, {"n": [7, 8], "v": values})
     assert left["n"].to_pylist() == [7]
     (line,) = told
     assert (line["code"], line["column"]) == (code, "v")
     assert line["row"]["n"] == 8  # type: ignore[index]
     assert line["message"]
     with pytest.raises(wex.DataError) as caught:
-        sieved(text, {"n": [7, 8], "v": values}, "fail")
+        filtered(text, {"n": [7, 8], "v": values}, "fail")
     assert caught.value.code == code
 
 
@@ -277,7 +277,7 @@ def test_no_value_to_order_or_to_decide_by() -> None:
         "x": [1.0, 2.0, 3.0, nan, None],
         "y": [nan, None, 1.0, 1.0, float("inf")],
     }
-    left, told = sieved(text, data)
+    left, told = filtered(text, data)
     assert left["k"].to_pylist() == ["a"]
     assert [(each["code"], each["column"]) for each in told] == [
         ("null-order", "t"), ("null-order", "t"), ("null", "x"), ("null", "x"),
@@ -285,7 +285,7 @@ def test_no_value_to_order_or_to_decide_by() -> None:
     assert told[0]["row"] == {"k": "b", "t": "NaN", "x": 2.0, "y": None}
     assert told[3]["row"]["y"] == "Infinity"  # type: ignore[index]
     skip = text.replace("order by t", "order by t nulls skip")
-    left, told = sieved(skip, data)
+    left, told = filtered(skip, data)
     assert [each["code"] for each in told] == ["null-order", "null-order"]
     assert left.num_rows == 3
 
@@ -298,23 +298,26 @@ def test_rows_that_could_not_be_read() -> None:
         "x": pa.array([1, None, None, None], pa.int64()),
         "_corrupt_record": [None, long, '{"k": "b", "x": "oops"}', "[1, 2"],
     }
-    left, told = sieved(text, data)
+    left, told = filtered(text, data)
     assert left.to_pylist() == [{"k": "a", "x": 1}]
     half, value, other = told
     assert (half["code"], half["column"], half["row"]) == ("malformed", None, long)
     assert "..." in str(half["message"])
     assert (value["code"], value["column"]) == ("wrong-value", "x")
-    assert (value["message"], value["row"]) == ("'oops' is no int", {"k": "b", "x": "oops"})
+    assert (value["message"], value["row"]) == (
+        "'oops' is not a value of type int",
+        {"k": "b", "x": "oops"},
+    )
     assert other["row"] == "[1, 2"
     with pytest.raises(wex.DataError) as caught:
-        sieved(text, data, "fail")
+        filtered(text, data, "fail")
     assert caught.value.code == "malformed"
     assert '{"k": "a"' in caught.value.message
 
 
 def test_what_is_wrong_with_a_column_is_no_bad_row() -> None:
     with pytest.raises(wex.DataError) as caught:
-        sieved("stream s (x int) order by x window w match any", {"y": [1]})
+        filtered("stream s (x int) order by x window w match any", {"y": [1]})
     assert caught.value.code == "missing-column"
 
 
@@ -329,7 +332,7 @@ def test_poison_in_the_state_of_an_earlier_run_comes_out_when_it_is_due() -> Non
     going = Bucket.of(engine, Rules(bad_rows="divert"), saved)
     found = going.advance(microseconds(9))
     assert [(row["start_index"], row["end_index"]) for row in found.to_pylist()] == [(1, 1)]
-    (line,) = going.sieve.lines
+    (line,) = going.row_filter.lines
     assert json.loads(line)["row"] == {"k": "a", "t": "2026-01-31T00:00:02", "x": -FAR}
 
 
@@ -348,9 +351,9 @@ def test_a_poison_row_does_not_get_into_the_state() -> None:
 def test_any_text_becomes_a_dead_letter(value: str, tmp_path: Path) -> None:
     text = f'{{"k": "a", "x": {value}}}'
     rows = pa.table({"k": ["a"], "t": [None], "x": [None], CORRUPT: [text]})
-    sieve = Sieve(engine_of(STEPS), "divert")
-    assert sieve.readable(rows).num_rows == 0
-    DeadLetters(str(tmp_path)).write("w", sieve.lines)
+    row_filter = BadRowFilter(engine_of(STEPS), "divert")
+    assert row_filter.without_corrupt(rows).num_rows == 0
+    DeadLetters(str(tmp_path)).write("w", row_filter.lines)
     (line,) = (tmp_path / "w.jsonl").read_text().splitlines()
     assert list(json.loads(line)) == ["code", "message", "column", "row"]
     assert value == "NaN" or f'"row": {text}' in line

@@ -85,7 +85,7 @@ def test_any_type_may_come_later(column: pa.Array) -> None:
     assert (found["l"].to_pylist(), found["c"].to_pylist()) == (value, [value])
     again = wex.Processor.restore(spec, processor.state()).feed({"v": pa.nulls(1)})
     assert (again["l"].to_pylist(), again["c"].to_pylist()) == (value, [value])
-    with pytest.raises(wex.DataError, match="the batches before had"):
+    with pytest.raises(wex.DataError, match="earlier batches had"):
         processor.feed({"v": [1.5]})
 
 
@@ -115,7 +115,7 @@ def test_zones_still_do_not_mix() -> None:
     processor = wex.Processor(spec)
     processor.feed({"t": pa.nulls(1)})
     processor.feed({"t": pa.array([MOMENT], pa.timestamp("us", "UTC"))})
-    with pytest.raises(wex.DataError, match="the batches before had"):
+    with pytest.raises(wex.DataError, match="earlier batches had"):
         processor.feed({"t": pa.array([0], pa.timestamp("us"))})
 
 

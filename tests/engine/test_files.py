@@ -25,7 +25,7 @@ from wex.engine.files.options import text_options
 from wex.engine.files.reading import read_table
 from wex.engine.files.writing import write_table
 from wex.engine.find import Request, find_in_files
-from wex.engine.input.key_filter import keys_in_words
+from wex.engine.input.key_filter import parse_keys
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP, Type
 
 TRADES = wex.parse("""
@@ -216,7 +216,7 @@ def test_two_columns_of_two_formats(tmp_path: Path) -> None:
 
 def test_a_day_that_may_be_a_month(tmp_path: Path) -> None:
     error = refused(written(tmp_path, "k,t,x\na,01/02/2020,1\n"))
-    assert error.hint == "try timestamp_format='%d/%m/%Y' (it may as well be %m/%d/%Y)"
+    assert error.hint == "try timestamp_format='%d/%m/%Y' (the texts also fit %m/%d/%Y)"
     told = refused(written(tmp_path, "k,t,x\na,01/02/2020,1\na,01/13/2020,1\n"))
     assert told.hint == "try timestamp_format='%m/%d/%Y'"
 
@@ -227,15 +227,23 @@ def test_a_day_that_may_be_a_month(tmp_path: Path) -> None:
         ("k,t,x\na,2020-01-01,1\n\n\nb,2020-01-01,cheap\n", 5, "'cheap' is not a number"),
         ('k,t,x\n"a\nb",2020-01-01,1\nb,2020-01-01,cheap\n', 4, "'cheap' is not a number"),
         ("k,t,x\na,2020-02-30,1\n", 2, "'2020-02-30' is not a timestamp"),
-        ("k,t,x\na,2020-01-01\n", 2, "this line has 2 values, the header 3"),
-        ("k,t,x\na,2020-01-01,1\nb,2020-01-01,1,2\n", 3, "this line has 4 values, the header 3"),
+        ("k,t,x\na,2020-01-01\n", 2, "expected 3 values, as in the header, got 2"),
+        (
+            "k,t,x\na,2020-01-01,1\nb,2020-01-01,1,2\n",
+            3,
+            "expected 3 values, as in the header, got 4",
+        ),
         ("k,t,x\na,2020-01-01 00:00:00.1234567,1\n", 2, "finer than microseconds"),
         ("", None, "the file is empty"),
-        ('k,t,x,y\na,2020-01-01,1,\nb,2020-01-01,1,"open\nc,2020-01-01,1,\n', 3, "and never ends"),
-        (b"\x80\x81\xfe" * 1000, 1, "not UTF-8"),
-        (bytes(range(256)), None, "this is not text"),
-        ("k,T,x\na,2020-01-01,1\n", None, "the data has no such column"),
-        ("k,t,t,x\na,2020-01-01,,1\n", None, "the data has it twice"),
+        (
+            'k,t,x,y\na,2020-01-01,1,\nb,2020-01-01,1,"open\nc,2020-01-01,1,\n',
+            3,
+            "and is never closed",
+        ),
+        (b"\x80\x81\xfe" * 1000, 1, "not valid UTF-8"),
+        (bytes(range(256)), None, "this is not a text file"),
+        ("k,T,x\na,2020-01-01,1\n", None, "the data has no column `t`"),
+        ("k,t,t,x\na,2020-01-01,,1\n", None, "the data has 2 columns called `t`"),
     ],
 )
 def test_errors_name_the_line(
@@ -348,16 +356,16 @@ def test_counts_since_1970_in_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "line", "said"),
     [
-        ('{"k": "a", "t": "2020-01-01", "x": 1}\n\n{"k": ', 3, "not a JSON object"),
+        ('{"k": "a", "t": "2020-01-01", "x": 1}\n\n{"k": ', 3, "expected a JSON object"),
         ('[{"k": "a", "t": "2020-01-01", "x": 1}]', 1, "jq -c"),
-        ('{"k": 5, "t": "2020-01-01", "x": 1}\n', 1, "5 is not a text"),
+        ('{"k": 5, "t": "2020-01-01", "x": 1}\n', 1, "5 is not a value of type string"),
         ('{"k": "a", "t": true, "x": 1}\n', 1, "true is not a value of type timestamp"),
         ('{"k": "a", "t": "2020-01-01", "x": {"y": 1}}\n', 1, "is not a value of type real"),
         ('{"k": "a", "t": "2020-01-01", "x": "cheap"}\n', 1, "'cheap' is not a number"),
-        ('{"k": "a", "k": "b"}\n', 1, "a key twice"),
-        ("5\n", 1, "it is no object"),
-        ("null\n", 1, "it is no object"),
-        ('{"k": "a", "t": "2020-01-01", "x": 1}\n null\n', 2, "it is no object"),
+        ('{"k": "a", "k": "b"}\n', 1, "occurs twice"),
+        ("5\n", 1, "got a number"),
+        ("null\n", 1, "got null"),
+        ('{"k": "a", "t": "2020-01-01", "x": 1}\n null\n', 2, "got null"),
         ('{"k": "a", "t": 1e999999999, "x": 1}\n', 1, "'1E+999999999' is not a timestamp"),
         ('{"k": "ä", "t": "2020-01-01", "x": 1}\n'.encode("latin-1"), 1, "try encoding='cp1252'"),
     ],
@@ -400,7 +408,7 @@ def test_patterns_read_what_they_write(pattern: str, moments: list[datetime]) ->
     texts = [each.strftime(pattern) for each in zoned]
     told = [datetime.strptime(text, pattern).replace(tzinfo=UTC) for text in texts]
     read = read_moments(pa.array(texts), [pattern])
-    assert read.right.all()
+    assert read.valid.all()
     assert read.zoned.all() == ("%z" in pattern)
     first = datetime(1970, 1, 1, tzinfo=UTC)
     counts = [(each - first) // (each.resolution) for each in told]
@@ -410,7 +418,7 @@ def test_patterns_read_what_they_write(pattern: str, moments: list[datetime]) ->
 @given(st.lists(st.text("0123456789:-/. TZ+", max_size=20) | st.text(max_size=5), min_size=1))
 def test_no_text_is_read_as_a_moment_that_it_is_not(texts: list[str]) -> None:
     read = read_moments(pa.array(texts), ["iso"])
-    for text, right in zip(texts, read.right, strict=True):
+    for text, right in zip(texts, read.valid, strict=True):
         if right:
             assert datetime.fromisoformat(text).year
 
@@ -420,9 +428,9 @@ def test_counts_since_1970(count: int, name: str) -> None:
     read = read_moments(pa.array([str(count)]), [name])
     micros, rest = divmod(count * 1_000_000, EPOCHS[name])
     assume(abs(abs(micros) - 2**63) > 10**6)  # where it is decided to the second, not exactly
-    assert read.known.all()
-    assert bool(read.right.all()) == (not rest and abs(micros) < 2**63)
-    if read.right.all():
+    assert read.matched.all()
+    assert bool(read.valid.all()) == (not rest and abs(micros) < 2**63)
+    if read.valid.all():
         assert read.counts.tolist() == [micros]
 
 
@@ -451,7 +459,7 @@ def test_files_patterns_and_folders(folder: Iterator[Path]) -> None:
         wex.find_in_file(TRADES, path)
     assert wex.find_in_file(TRADES, path, input_format="csv").num_rows == 3
     (path / "empty").mkdir()
-    with pytest.raises(wex.WexError, match="there is no file whose name tells its format"):
+    with pytest.raises(wex.WexError, match="this folder has no file with a known extension"):
         wex.find_in_file(TRADES, path / "empty")
 
 
@@ -521,7 +529,7 @@ def test_one_stream_of_many(where: dict[str, object], keys: list[str], tmp_path:
     ("where", "code", "said"),
     [
         ({"k": "aa"}, "unknown-key", "no event has k = 'aa'"),
-        ({"k": "zzz"}, "unknown-key", "there are a; b; NULL; "),
+        ({"k": "zzz"}, "unknown-key", "the keys are a; b; NULL; "),
         ({"n": "one"}, "not-a-key", "declared as int"),
         ({"n": 1.5}, "not-a-key", "declared as int"),
         ({"k": "a\udcff"}, "not-a-key", "declared as string"),  # bytes of a terminal, no UTF-8
@@ -654,5 +662,5 @@ def test_arguments_that_mean_nothing(path: str, options: dict[str, Any]) -> None
 
 def test_a_key_is_named_once() -> None:
     with pytest.raises(wex.WexError) as caught:
-        keys_in_words([("k", "a"), ("k", "b")])
+        parse_keys([("k", "a"), ("k", "b")])
     assert caught.value.code == "not-a-key"

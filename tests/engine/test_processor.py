@@ -104,7 +104,7 @@ def test_types_stay_as_they_began() -> None:
     spec = wex.parse("stream s (n int, v other) window w match any{2} measure first(v) as f")
     processor = wex.Processor(spec)
     processor.feed({"n": [1], "v": [[1]]})
-    with pytest.raises(wex.DataError, match="the batches before had"):
+    with pytest.raises(wex.DataError, match="earlier batches had"):
         processor.feed({"n": [1], "v": ["text"]})
     assert processor.feed({"n": [1], "v": pa.nulls(1)})["f"].to_pylist() == [[1]]
 

@@ -26,7 +26,7 @@ from tests.strategies import streams
 from tests.strategies.specs import pair_specs
 from wex import examples
 from wex.engine.engine import engine_of
-from wex.engine.input.bad_rows import Sieve
+from wex.engine.input.bad_rows import BadRowFilter
 from wex.examples import market
 from wex.spark import create_view, internals, recovered, register, windows
 from wex.spark.batch_job import Job
@@ -335,10 +335,10 @@ def bad_rows_aside(spark: SparkSession) -> None:
     frame = spark.createDataFrame(table).withColumn("_corrupt_record", F.expr(
         "CASE WHEN t % 101 = 9 THEN 'half a mess' END"))  # fmt: skip
     engine = engine_of(spec)
-    sieve = Sieve(engine, "divert")
+    row_filter = BadRowFilter(engine, "divert")
     marks = [None if t is None or t % 101 != 9 else "half a mess" for t in columns["t"]]
-    fine = sieve.alone(table.append_column("_corrupt_record", pa.array(marks)))
-    expected, left = sieve.through(
+    fine = row_filter.without_bad_rows(table.append_column("_corrupt_record", pa.array(marks)))
+    expected, left = row_filter.feed_good_rows(
         lambda part: wex.find(spec, part), lambda part: engine.fresh(len(part.starts)), fine
     )
     seen = Observation()
@@ -351,7 +351,7 @@ def bad_rows_aside(spark: SparkSession) -> None:
         for again in (result, result.union(result).limit(1), result):  # however often it is run
             again.toArrow()
         assert rows(result.toArrow()) == rows(expected)
-        assert letters(to) == sorted(sieve.lines)
+        assert letters(to) == sorted(row_filter.lines)
         wrong(lambda: frame.transform(windows(spec, bad_rows="divert", bad_rows_to=to)), "output-exists")  # fmt: skip
         wrong(lambda: windows(spec, bad_rows="skip", bad_rows_to=to), "wrong-argument")
         at_a_file = next(to.glob("*.jsonl"))

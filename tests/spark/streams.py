@@ -20,7 +20,7 @@ import wex
 from tests.spark.cases import TREND, letters, rows, wrong
 from tests.spark.kept import still_readable
 from wex.engine.engine import engine_of
-from wex.engine.input.bad_rows import Sieve
+from wex.engine.input.bad_rows import BadRowFilter
 from wex.errors import UnboundedError
 from wex.examples import market
 from wex.spark import windows
@@ -108,14 +108,14 @@ def without_bad(spec: wex.Spec, table: pa.Table, seconds: int) -> tuple[pa.Table
     A row that is wrong by itself is reported when it comes, others when the watermark has passed them.
     """
     engine = engine_of(spec)
-    sieve = Sieve(engine, "divert")
+    row_filter = BadRowFilter(engine, "divert")
     last = pc.max(table["ts"]).as_py() - timedelta(seconds=seconds)
-    fine = sieve.alone(table)
+    fine = row_filter.without_bad_rows(table)
     passed = fine.filter(pc.less_equal(fine["ts"], pa.scalar(last, fine["ts"].type)))
-    result, _ = sieve.through(
+    result, _ = row_filter.feed_good_rows(
         lambda part: so_far(spec, part), lambda part: engine.fresh(len(part.starts)), passed
     )
-    return result, sorted(sieve.lines)
+    return result, sorted(row_filter.lines)
 
 
 # --- The cases

@@ -23,7 +23,7 @@ from wex.engine.files.options import in_python, in_shell, text_options
 from wex.engine.files.sources import STDIN, refuse_overwriting
 from wex.engine.files.writing import check_output, json_lines, write_table
 from wex.engine.find import Request, find_in_files
-from wex.engine.input.key_filter import keys_in_words
+from wex.engine.input.key_filter import parse_keys
 from wex.errors import DataError, clean
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     """Find the windows of SPEC in Parquet, CSV, JSON or Arrow files, in this process.
 
     FILE is a path, a pattern such as 'data/*.csv', a folder, or - for standard input. Several files
-    are read one after the other. Files that end in .gz, .zst or .bz2 are decompressed.
+    are read one after the other. Files compressed as .gz, .zst, .bz2 or .lz4 are decompressed.
 
     A file whose events are in order is read in batches, and may be larger than memory.
     """
@@ -122,7 +122,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         encoding=encoding,
     )
     spec = read_spec(path)
-    request = Request(files, input_format, options, keys_in_words(where) or None)
+    request = Request(files, input_format, options, parse_keys(where) or None)
     with _options_of_the_shell(), reading_progress() as progress:
         windows, events = find_in_files(spec, request, progress)
     counts = f"{counted(windows.num_rows, 'window')} in {counted(events, 'event')}"

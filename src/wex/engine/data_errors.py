@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.eval.terms import UNKNOWN
-from wex.engine.input.columns import shown
+from wex.engine.input.columns import display_value
 from wex.engine.input.sorting import comes_after, deciding_column
 from wex.errors import DataError
 from wex.spec.types import ORDERED, Type
@@ -129,7 +129,7 @@ def _advice(
 
 
 def _shown(row: pa.Table, name: str) -> object:
-    value = shown(row.column(name)[0])
+    value = display_value(row.column(name)[0])
     return "NULL" if value is None else value
 
 

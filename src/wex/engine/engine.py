@@ -27,7 +27,7 @@ from wex.engine.assumption_check import AssumptionCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
 from wex.engine.input.batch import Batch, BatchView
-from wex.engine.input.columns import joined, spans, taken
+from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
@@ -199,7 +199,7 @@ def _order(parts: list[FoundWindows]) -> Ints | None:
 
 
 def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:
-    return joined(parts) if order is None else taken(joined(parts), order)
+    return concat_arrays(parts) if order is None else take(concat_arrays(parts), order)
 
 
 def _joined(parts: list[Ints], order: Ints | None) -> Ints:

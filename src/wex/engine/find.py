@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.engine.data_errors import arrow_errors
-from wex.engine.files.json_files import ChangedError
-from wex.engine.files.reading import DEFAULTS, joined_tables, source_of
+from wex.engine.files.json_files import TypeChangedError
+from wex.engine.files.reading import DEFAULTS, concat_tables, source_of
 from wex.engine.files.sources import files_of
 from wex.engine.input.key_filter import KeyFilter
 from wex.errors import DataError
@@ -73,13 +73,13 @@ def find_in_files(
         try:
             source = source_of(files, fields, request.options, steady=True)
             return _find_in_batches(spec, source, chosen, progress or _silent)
-        except ChangedError:
+        except TypeChangedError:
             pass
         except DataError as error:
             if error.code not in OUT_OF_ORDER:
                 raise
         source = source_of(files, fields, request.options)
-        table = joined_tables([chosen.rows(batch) for batch in source.batches])
+        table = concat_tables([chosen.rows(batch) for batch in source.batches])
         chosen.check()
         return find(spec, table), table.num_rows
 
@@ -95,7 +95,7 @@ def _silent(_read: int, _found: int, _rows: int | None) -> None:
 def _find_in_batches(
     spec: tree.Spec, source: Source, chosen: KeyFilter, progress: Progress
 ) -> tuple[pa.Table, int]:
-    from wex.engine.input.schemas import stacked  # noqa: PLC0415
+    from wex.engine.input.schemas import concat_to_last_schema  # noqa: PLC0415
     from wex.engine.input.sorting import in_key_order  # noqa: PLC0415
     from wex.engine.processor import Processor  # noqa: PLC0415
 
@@ -106,7 +106,7 @@ def _find_in_batches(
         try:
             parts.append(processor.feed(rows))
         except DataError:
-            source.settle()
+            source.check_columns()
             raise
         read += rows.num_rows
         windows += parts[-1].num_rows
@@ -115,4 +115,4 @@ def _find_in_batches(
     parts.append(processor.close())
     keys = [name.text for name in spec.stream.partition_by]
     # Sort by stream, as `find` does; within a stream windows are in order already.
-    return in_key_order(stacked(parts), keys, meaning(spec).fields), read
+    return in_key_order(concat_to_last_schema(parts), keys, meaning(spec).fields), read

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from wex.engine.data_errors import arrow_errors
 from wex.engine.input.batch import Batch
-from wex.engine.input.columns import arrow_type, no_rows
+from wex.engine.input.columns import arrow_type, empty_table
 from wex.engine.input.prepare import PreparedInput
-from wex.engine.input.schemas import closed, promoted
+from wex.engine.input.schemas import runnable_schema, state_with_types
 from wex.engine.input.sorting import sort_indices, sort_keys
 from wex.engine.state import schema as names
 from wex.engine.state.state import State, to_bytes
@@ -46,7 +46,7 @@ class RunningStreams:
 
     def recall(self, prepared: PreparedInput, keys: pa.Table | None = None) -> State:
         """Return the states of the streams of a batch, or of some of them."""
-        fit = partial(promoted, self._engine, schema=prepared.table.schema)
+        fit = partial(state_with_types, self._engine, schema=prepared.table.schema)
         return self._store.recall(prepared.keys if keys is None else keys, self._engine.fresh, fit)
 
     def feed(self, data: Data) -> pa.Table:
@@ -56,7 +56,9 @@ class RunningStreams:
             prior = self.recall(prepared)
             table, after = self._engine.run(prepared.batch(prior), prior, last=False)
         if self.schema is not None and self.schema != prepared.schema:
-            self._store.change(partial(promoted, self._engine, schema=prepared.table.schema))
+            self._store.change(
+                partial(state_with_types, self._engine, schema=prepared.table.schema)
+            )
         if after is not None and after.size:
             self._store.store(prepared.keys, after)
         self.schema = prepared.schema
@@ -100,8 +102,8 @@ class RunningStreams:
         if state.size:
             self.schema = tails.schema if schema is None else schema
             if tails.num_columns:
-                running = closed(tails.schema, self._engine.fields)
-                state = promoted(self._engine, state, running)
+                running = runnable_schema(tails.schema, self._engine.fields)
+                state = state_with_types(self._engine, state, running)
             self._store.store(state.keys(self._engine.stream.partition_by), state)
 
     def held(self) -> int:
@@ -133,7 +135,7 @@ def ended(engine: Engine, state: State, schema: pa.Schema | None = None) -> tupl
     tails = state.tails
     if not tails.num_columns:
         known = schema is not None and len(schema) > 0
-        tails = no_rows(closed(schema, engine.fields)) if known else _no_rows(engine)
+        tails = empty_table(runnable_schema(schema, engine.fields)) if known else _no_rows(engine)
     counts = state.tail_counts
     ends = np.cumsum(counts)
     batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.positions)

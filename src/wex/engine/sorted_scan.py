@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wex.engine.input.columns import shown
+from wex.engine.input.columns import display_value
 from wex.engine.input.prepare import PreparedInput
-from wex.engine.input.schemas import promoted, stacked
+from wex.engine.input.schemas import concat_to_last_schema, state_with_types
 from wex.engine.input.sorting import changes, in_order, sort_keys
 from wex.engine.running_streams import ended
 from wex.engine.state.state import joined
@@ -64,7 +64,7 @@ class SortedScan:
             return self._empty_result(arriving)
         self._schema = arriving.schema
         if self._open is not None:
-            self._open = promoted(engine, self._open, arriving.table.schema)
+            self._open = state_with_types(engine, self._open, arriving.table.schema)
         self.events += arriving.table.num_rows
         keys = arriving.keys.select(engine.stream.partition_by)
         before = []
@@ -81,7 +81,7 @@ class SortedScan:
             batch.part(last, count), prior.take(np.array([last])), last=False
         )
         self._key = keys.slice(last)
-        return stacked([*before, done, rest])
+        return concat_to_last_schema([*before, done, rest])
 
     def _empty_result(self, arriving: PreparedInput) -> pa.Table:
         empty = self._engine.fresh(0, arriving.keys)
@@ -93,12 +93,12 @@ class SortedScan:
         if not names:
             return True
         assert self._key is not None
-        pair = stacked([self._key, keys.slice(0, 1)]).combine_chunks()
+        pair = concat_to_last_schema([self._key, keys.slice(0, 1)]).combine_chunks()
         columns = sort_keys(pair, names, (), self._engine.fields)
         if not in_order(
             [column.slice(0, 1) for column in columns], [column.slice(1) for column in columns]
         )[0]:
-            key = tuple(shown(keys.column(name)[0]) for name in names)
+            key = tuple(display_value(keys.column(name)[0]) for name in names)
             raise DataError(
                 "interleaved",
                 "the rows of this stream come after those of a later key",

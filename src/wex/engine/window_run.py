@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
-from wex.engine.input.columns import nothing, taken, whole
+from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
 from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
@@ -93,7 +93,7 @@ class WindowRun:
         order = self.engine.stream.order_by
         time = self.batch.table.schema.field(order[0]).type if order else None
         columns = schema.held_columns(time, self.window.measuring.types(rows))
-        return pa.table({name: nothing(type_) for name, type_ in columns.items()})
+        return pa.table({name: empty_array(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
         """Return the clock of `within` for each row: a position or a time; empty without `within`."""
@@ -188,9 +188,9 @@ class WindowRun:
     def _times(self, start: Ints, end: Ints) -> tuple[pa.Array, ...]:
         if not self.engine.stream.order_by:
             return ()
-        column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
-        begins = self.panes.spread_column(column, whole(self.carried.column(schema.TIME)))
-        return taken(begins, start), taken(column, end)
+        column = combine_chunks(self.batch.table.column(self.engine.stream.order_by[0]))
+        begins = self.panes.spread_column(column, combine_chunks(self.carried.column(schema.TIME)))
+        return take(begins, start), take(column, end)
 
     def _keep_late(
         self, keep: Bools, start: Ints, positions: Ints, ends: Ints, streams: Ints
@@ -239,9 +239,11 @@ class WindowRun:
             schema.CLOCK: pa.array(clocks),
         }
         if self.engine.stream.order_by:
-            column = whole(self.batch.table.column(self.engine.stream.order_by[0]))
-            begins = self.panes.spread_column(column, whole(self.carried.column(schema.TIME)))
-            columns[schema.TIME] = taken(begins, pane)
+            column = combine_chunks(self.batch.table.column(self.engine.stream.order_by[0]))
+            begins = self.panes.spread_column(
+                column, combine_chunks(self.carried.column(schema.TIME))
+            )
+            columns[schema.TIME] = take(begins, pane)
         if self.measured is not None:
             following = np.append(pane[1:], 0)
             ends = (self.batch.end + self.panes.shift)[streams]

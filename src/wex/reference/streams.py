@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.engine.data_errors import enum_error, null_error
-from wex.engine.input.columns import shown
+from wex.engine.input.columns import display_value
 from wex.errors import DataError
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
@@ -48,7 +48,7 @@ def in_order(
                     f"row {row} has no place in its stream",
                     "filter such rows out",
                     column=name,
-                    key=tuple(shown(table.column(key)[row]) for key in partition_by),
+                    key=tuple(display_value(table.column(key)[row]) for key in partition_by),
                 )
     ties = [name for name, type_ in fields.items() if order_by and type_ != OTHER]
     names = dict.fromkeys([*partition_by, *order_by, *ties])
@@ -89,7 +89,7 @@ def streams(
             _same(columns[name][begin], columns[name][end]) for name in partition_by
         ):
             continue
-        key = tuple(shown(table.column(name)[begin]) for name in partition_by)
+        key = tuple(display_value(table.column(name)[begin]) for name in partition_by)
         rows = list(range(begin, end))
         events = [{name: column[row] for name, column in columns.items()} for row in rows]
         kept = [

@@ -119,9 +119,9 @@ class Operator(StatefulProcessor):
         """Save a bucket, and return the row for its windows and counts."""
         import pandas as pd  # noqa: PLC0415
 
-        if bucket.sieve.lines and self._letters is not None:
+        if bucket.row_filter.lines and self._letters is not None:
             # Sorted, because rows come in any order, and a repeated micro-batch must write the same.
-            self._letters.write(self._file_name(int(key[0])), sorted(bucket.sieve.lines))
+            self._letters.write(self._file_name(int(key[0])), sorted(bucket.row_filter.lines))
         saved = bucket.saved()
         self._content.update((saved,))
         if self._with_watermark:
@@ -135,7 +135,7 @@ class Operator(StatefulProcessor):
             "windows": to_ipc(windows) if windows.num_rows else None,
             "processed": counts.processed,
             "late": counts.late,
-            "bad": bucket.sieve.count,
+            "bad": bucket.row_filter.count,
             "buffered": counts.buffered,
             "open": counts.open,
             "state_bytes": len(saved),

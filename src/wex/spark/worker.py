@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine
-from wex.engine.input.bad_rows import Sieve
+from wex.engine.input.bad_rows import BadRowFilter
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.worker_errors import bad_rows_hint
 
@@ -41,20 +41,24 @@ def partition_windows(
     follow: one counts events and streams, one bad rows. Diverted rows are written to a `new_file`.
     """
     engine = engine_of_plan(plan)
-    scan, sieve = SortedScan(engine), Sieve(engine, bad_rows)
+    scan, row_filter = SortedScan(engine), BadRowFilter(engine, bad_rows)
     schema: pa.Schema | None = None
     file: DeadLetterFile | None = None
     try:
         with bad_rows_hint(engine.guarded, bad_rows):
             for table in _joined(batches, rows):
-                readable = sieve.readable(table) if bad_rows == "fail" else sieve.alone(table)
-                windows, _ = sieve.through(scan.feed, scan.recall, readable)
+                readable = (
+                    row_filter.without_corrupt(table)
+                    if bad_rows == "fail"
+                    else row_filter.without_bad_rows(table)
+                )
+                windows, _ = row_filter.feed_good_rows(scan.feed, scan.recall, readable)
                 schema = windows.schema
                 yield from windows.to_batches()
-                if sieve.lines and new_file is not None:
+                if row_filter.lines and new_file is not None:
                     file = file or new_file()
-                    file.add(sieve.lines)
-                    sieve.lines.clear()
+                    file.add(row_filter.lines)
+                    row_filter.lines.clear()
             last = scan.close()
     except BaseException:  # the task fails, or Spark does not read it to its end
         if file is not None:
@@ -66,7 +70,7 @@ def partition_windows(
         yield from last.to_batches()
     if tally and schema is not None:
         yield _tally_row(schema, scan.events, scan.streams)
-        yield _tally_row(schema, sieve.count, None)
+        yield _tally_row(schema, row_filter.count, None)
 
 
 def _tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:

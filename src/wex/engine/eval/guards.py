@@ -78,7 +78,7 @@ class Deciders:
             case Or(parts):
                 return self._joined(np.logical_or, parts, first, column, pad=pad)
             case IsFirst(offset):
-                return lambda block: block.marked(block.batch.at_position(-offset))
+                return lambda block: block.mask_of(block.batch.at_position(-offset))
             case Comparison() | Truth():
                 return self._atom(guard, first, column, pad=pad)
         raise TypeError(guard)
@@ -112,7 +112,7 @@ class Deciders:
         if not pad or not depth:
             return lambda block: atom.held(block, back)
         return lambda block: (
-            atom.held(block, back) & ~block.marked(block.batch.before_position(depth))
+            atom.held(block, back) & ~block.mask_of(block.batch.before_position(depth))
         )
 
 

@@ -46,7 +46,7 @@ class Lettering:
         codes: list[Codes] = [np.empty(batch.rows, dtype=reader.dtype) for reader in self._readers]
         for block in batch.blocks(self._deciders.reach):
             for name in floats:
-                block.no_nan(name)
+                block.check_nan(name)
             for reader, out in zip(self._readers, codes, strict=True):
                 reader.read(block, out[block.row : block.end])
         return codes

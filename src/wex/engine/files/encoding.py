@@ -18,80 +18,83 @@ if TYPE_CHECKING:
     from wex.engine.files.sources import File
 
 _MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-# What text is if it is not UTF-8: as Windows writes it, else one byte for each character.
+# Likely encodings, in the order in which they are tried.
 _GUESSES = ("utf-8", "cp1252", "latin-1")
 
-MOST_FOREIGN = 0.3  # of the bytes of a line in which a Latin script is written
+# A line with a larger share of bytes over 127 is not in a Latin script, so not in cp1252 or latin-1.
+MOST_FOREIGN = 0.3
 
 
 @contextmanager
-def decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
+def open_decoded(file: File, options: TextOptions) -> Iterator[pa.NativeFile]:
     """Open a text file, decompressed and as UTF-8; bytes that cannot be decoded are a DataError."""
-    with file.opened() as stream:
+    with file.open() as stream:
         if options.encoding in ("utf-8", "utf-8-sig"):
             yield stream
             return
         try:
             yield pa.transcoding_input_stream(stream, options.encoding, "utf-8")
         except UnicodeError:
-            raise not_decoded(file, options) from None
+            raise decoding_error(file, options) from None
 
 
 def check_encoding(file: File, options: TextOptions) -> None:
     """Raise a DataError if the first bytes of a file contradict its encoding."""
     if options.encoding != "utf-8":
         return
-    with file.opened() as stream:
+    with file.open() as stream:
         head = stream.read(HEAD)
-    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
-    if marked is None and b"\0" in head:
-        marked = _without_mark(head)
-        if marked is None:
-            hint = "give its real format as input_format, or the path of another file"
-            raise DataError(
-                "unreadable", "this is not text: it has NUL bytes", hint, file=file.shown
-            )
-    if marked is not None:
-        raise _encoded(file, f"this is {marked.upper()}, not UTF-8", marked)
+    encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if encoding is None and b"\0" in head:
+        encoding = _encoding_without_mark(head)
+        if encoding is None:
+            message = "this is not a text file: it contains NUL bytes"
+            hint = "give its format as input_format, or the path of another file"
+            raise DataError("unreadable", message, hint, file=file.shown)
+    if encoding is not None:
+        raise _encoding_error(file, f"the file is {encoding.upper()}, not UTF-8", encoding)
 
 
-def _without_mark(head: bytes) -> str | None:
-    """Return the UTF-16 encoding of bytes that look like Latin letters in it, if they do."""
+def _encoding_without_mark(head: bytes) -> str | None:
+    """Return the UTF-16 encoding in which bytes are Latin letters, or None."""
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) < len(head) // 4 or min(even, odd):
         return None
     return "utf-16-le" if odd else "utf-16-be"
 
 
-def not_decoded(file: File, options: TextOptions) -> DataError:
+def decoding_error(file: File, options: TextOptions) -> DataError:
     """Return the error for bytes that cannot be decoded: their line, and a likely encoding."""
     line, bad, rest = 1, b"", b""
-    with file.opened() as stream:
+    with file.open() as stream:
         while block := stream.read(1 << 20):
             *lines, rest = (rest + block).split(b"\n")
-            bad = next((each for each in lines if _is_bad(each, options.encoding)), b"")
+            bad = next((text for text in lines if _is_bad(text, options.encoding)), b"")
             if bad:
                 line += lines.index(bad)
                 break
             line += len(lines)
     bad = bad or rest
-    message = f"this line is not {options.encoding.upper()}"
+    message = f"this line is not valid {options.encoding.upper()}"
     foreign = sum(byte > 127 for byte in bad) > len(bad) * MOST_FOREIGN
-    with file.opened() as stream:
+    with file.open() as stream:
         plain = b"\0" not in stream.read(HEAD)
     for name in _GUESSES[:1] if foreign else _GUESSES:
         likely = name != "utf-8" or plain
         if options.encoding != name and likely and not _is_bad(bad, name):
-            return _encoded(file, message, name, line)
-    return _encoded(file, message, None, line)
+            return _encoding_error(file, message, name, line)
+    return _encoding_error(file, message, None, line)
 
 
-def _encoded(file: File, message: str, name: str | None, line: int | None = None) -> DataError:
+def _encoding_error(
+    file: File, message: str, name: str | None, line: int | None = None
+) -> DataError:
+    """Return an error that suggests an encoding, if one is given."""
     options: dict[str, object] | None = {"encoding": name} if name else None
     hint = (
         f"try {in_python(options)}"
         if options
-        else "if this is text, say with the option encoding how it is encoded"
+        else "if this is a text file, set the option encoding to its encoding"
     )
     return DataError("unreadable", message, hint, file=file.shown, line=line, options=options)
 

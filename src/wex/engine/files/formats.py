@@ -35,19 +35,20 @@ _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 def format_of(path: Path, given: str | None = None) -> str:
     """Return the format of a file: the given one, or that of its file extension."""
     if given is not None:
-        return checked(given)
-    found = named_format(path)
-    if found is None:
-        hint = f"name the format: one of {', '.join(NAMES)}"
-        raise WexError("unknown-format", f"{path}: its name does not tell its format", hint)
-    return found
+        return check_format_name(given)
+    name = named_format(path)
+    if name is None:
+        message = f"{path}: the file extension does not tell the format"
+        hint = f"give the format, one of {', '.join(NAMES)}, or rename the file"
+        raise WexError("unknown-format", message, hint)
+    return name
 
 
-def checked(given: str) -> str:
-    """Return the name of a format, if it is one."""
+def check_format_name(given: str) -> str:
+    """Return a format; raise a WexError if there is no such format."""
     if given not in NAMES:
         hint = did_you_mean(given, NAMES, "the formats are")
-        raise WexError("unknown-format", f"there is no file format called `{given}`", hint)
+        raise WexError("unknown-format", f"unknown file format `{given}`", hint)
     return given
 
 
@@ -56,7 +57,7 @@ def named_format(path: Path) -> str | None:
     return FORMATS.get(_ending(path))
 
 
-def is_tabbed(path: Path) -> bool:
+def is_tsv(path: Path) -> bool:
     """Tell whether the file extension is that of tab-separated values."""
     return _ending(path) == ".tsv"
 
@@ -72,7 +73,7 @@ def compression_named(path: Path) -> str | None:
 
 
 def compression_of(head: bytes) -> str | None:
-    r"""Return how a file that begins with some bytes is compressed, if it is.
+    r"""Return the compression of a file by its first bytes; None if it is not compressed.
 
     >>> compression_of(b"\x1f\x8b\x08"), compression_of(b"a,b")
     ('gzip', None)
@@ -80,10 +81,10 @@ def compression_of(head: bytes) -> str | None:
     return next((name for magic, name in _COMPRESSED.items() if head.startswith(magic)), None)
 
 
-def sniffed(head: bytes) -> str:
-    """Return the format of a file without a name, by how it begins.
+def format_by_content(head: bytes) -> str:
+    """Return the format of a file by its first bytes.
 
-    >>> sniffed(b"PAR1..."), sniffed(b' {"x": 1}'), sniffed(b"x,y")
+    >>> format_by_content(b"PAR1..."), format_by_content(b' {"x": 1}'), format_by_content(b"x,y")
     ('parquet', 'json', 'csv')
     """
     for magic, name in _BINARY.items():

@@ -1,6 +1,6 @@
-"""Options of text files: separators, encodings, formats that CSV and JSON leave open.
+"""Options for reading text files: delimiters, encodings, formats of timestamps.
 
-The names are those of the arguments of `find_in_file`, and of the options of `wex find`.
+Their names are those of the arguments of `find_in_file` and of the options of `wex find`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ TAB_WORDS = ("tab", "\\t")
 class TextOptions:
     """Options for reading texts; those about columns and lines apply to CSV only."""
 
-    delimiter: str | None = None  # between columns; else a tab in .tsv files, and a comma
+    delimiter: str | None = None  # between columns; None: a tab in .tsv files, else a comma
     quote: str = '"'
     no_header: bool = False  # the columns are the fields of the stream line, in order
-    timestamp_format: tuple[str, ...] = ()  # each is tried in turn; none: ISO 8601
+    timestamp_format: tuple[str, ...] = ()  # tried in this order; empty: ISO 8601
     decimal_comma: bool = False
-    null: tuple[str, ...] = ()  # texts that are NULL, beside an empty field
+    null: tuple[str, ...] = ()  # texts that mean NULL, in addition to an empty field
     empty_as_text: bool = False  # an empty field of a string column is the empty string
     encoding: str = "utf-8"
 
@@ -38,9 +38,9 @@ class TextOptions:
         """Return the formats of timestamps, in the order in which they are tried."""
         return self.timestamp_format or (ISO,)
 
-    def having(self, changed: Mapping[str, object]) -> TextOptions:
+    def with_changes(self, changes: Mapping[str, object]) -> TextOptions:
         """Return a copy of the options with some changed."""
-        return replace(self, **changed)  # type: ignore[arg-type]
+        return replace(self, **changes)  # type: ignore[arg-type]
 
 
 NAMES = tuple(field.name for field in fields(TextOptions))
@@ -55,44 +55,45 @@ def text_options(**given: object) -> TextOptions:
     for name in given:
         if name not in NAMES:
             hint = did_you_mean(name, NAMES, "the options are")
-            raise WexError("unknown-option", f"there is no option `{name}`", hint)
+            raise WexError("unknown-option", f"unknown option `{name}`", hint)
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in ("timestamp_format", "null"):
         if name in chosen:
             chosen[name] = _texts(name, chosen[name])
     for name in ("no_header", "decimal_comma", "empty_as_text"):
         if not isinstance(chosen.get(name, False), bool):
-            raise _wrong(name, chosen[name], "give True or False")
-    options = TextOptions().having(chosen)
+            raise _wrong_option(name, chosen[name], "use True or False")
+    options = TextOptions().with_changes(chosen)
     for pattern in options.timestamp_format:
         check_format(pattern)
     delimiter = options.delimiter
     if delimiter in TAB_WORDS:
         options = replace(options, delimiter="\t")
-    elif delimiter is not None and not _separates(delimiter):
-        raise _wrong("delimiter", delimiter, "give one character, as `;` or `tab`")
-    if not _separates(options.quote) or options.quote == (options.delimiter or ","):
-        raise _wrong("quote", options.quote, "give one character that is not the delimiter")
+    elif delimiter is not None and not _is_separator(delimiter):
+        raise _wrong_option("delimiter", delimiter, "use one character, such as `;`, or `tab`")
+    if not _is_separator(options.quote) or options.quote == (options.delimiter or ","):
+        raise _wrong_option("quote", options.quote, "use one character other than the delimiter")
     try:
         name = codecs.lookup(options.encoding).name
         "".encode(name)
     except (LookupError, TypeError, ValueError):
-        raise _wrong("encoding", options.encoding, "as utf-8, utf-16, latin-1, cp1252") from None
+        hint = "use an encoding such as utf-8, utf-16, latin-1 or cp1252"
+        raise _wrong_option("encoding", options.encoding, hint) from None
     return replace(options, encoding=name)
 
 
 def _texts(name: str, given: object) -> tuple[str, ...]:
-    several = [given] if isinstance(given, str) else given
-    if not isinstance(several, Iterable) or not all(isinstance(each, str) for each in several):
-        raise _wrong(name, given, "give a text, or a list of texts")
-    return tuple(several)
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
+        raise _wrong_option(name, given, "use a text or a list of texts")
+    return tuple(texts)
 
 
-def _separates(given: object) -> bool:
+def _is_separator(given: object) -> bool:
     return isinstance(given, str) and len(given) == 1 and given.isascii() and given not in "\r\n\0"
 
 
-def _wrong(name: str, given: object, hint: str) -> WexError:
+def _wrong_option(name: str, given: object, hint: str) -> WexError:
     return WexError("wrong-option", f"{name} cannot be {given!r}", hint)
 
 
@@ -102,7 +103,7 @@ def in_python(options: Mapping[str, object]) -> str:
     >>> in_python({"timestamp_format": ("%b %d %Y",), "no_header": True})
     "timestamp_format='%b %d %Y', no_header=True"
     """
-    return ", ".join(f"{name}={_alone(value)!r}" for name, value in options.items())
+    return ", ".join(f"{name}={_single_or_list(value)!r}" for name, value in options.items())
 
 
 def in_shell(options: Mapping[str, object]) -> str:
@@ -117,12 +118,12 @@ def in_shell(options: Mapping[str, object]) -> str:
         if value is True:
             words.append(option)
             continue
-        for each in value if isinstance(value, tuple) else (value,):
-            words += [option, "tab" if each == "\t" else shlex.quote(str(each))]
+        for text in value if isinstance(value, tuple) else (value,):
+            words += [option, "tab" if text == "\t" else shlex.quote(str(text))]
     return " ".join(words)
 
 
-def _alone(value: object) -> object:
+def _single_or_list(value: object) -> object:
     if isinstance(value, tuple):
         return value[0] if len(value) == 1 else list(value)
     return value

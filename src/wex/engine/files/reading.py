@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex.engine.files.csv_files import read_csv
-from wex.engine.files.json_files import ChangedError, Keys, read_json
+from wex.engine.files.json_files import Keys, TypeChangedError, read_json
 from wex.engine.files.options import TextOptions, in_python
-from wex.engine.files.sources import damaged, files_of, no_file
+from wex.engine.files.sources import damaged_file_error, files_of, no_file_error
 from wex.engine.files.texts import BadTextError, TextColumns
-from wex.engine.input.columns import arrow_type, no_rows
-from wex.errors import DataError, did_you_mean
+from wex.engine.input.columns import arrow_type, check_column, empty_table
+from wex.errors import DataError
 from wex.spec.types import TIMESTAMP, Type
 
 if TYPE_CHECKING:
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 20  # rows
 TEXT_BLOCK = 1 << 24  # bytes of a text file
-TRIAL = 1 << 20  # bytes of a text file that a proposal is tried on
-ROUNDS = 8  # of trials, each of which may add an option
+TRIAL = 1 << 20  # bytes of a text file on which proposed options are tried
+ROUNDS = 8  # trials, each of which may add an option
 
 DEFAULTS = TextOptions()
 
 
 @dataclass(frozen=True)
 class Source:
-    """The batches of an input, and its number of rows, if it is known in advance."""
+    """The batches of an input, and the number of its rows if it is known in advance."""
 
     batches: Iterator[pa.Table]
     rows: int | None
-    _lacking: Callable[[], Sequence[str]] = field(default=tuple)
+    _missing: Callable[[], Sequence[str]] = field(default=tuple)  # columns that no row has had
 
-    def settle(self) -> None:
-        """Read on, if a column is missing unless a later row has it; that is the mistake to tell."""
-        if not self._lacking():
+    def check_columns(self) -> None:
+        """Read to the end if some column has not occurred, and raise a DataError if it never does."""
+        if not self._missing():
             return
         try:
             for _ in self.batches:
                 pass
-        except ChangedError:
+        except TypeChangedError:
             pass
         except DataError as error:
             if error.code == "missing-column":
@@ -60,7 +60,7 @@ def reading(
     input_format: str | None = None,
     options: TextOptions = DEFAULTS,
 ) -> Iterator[Source]:
-    """Open files to be read batch by batch; there is at least one batch."""
+    """Open files to read them batch by batch; there is at least one batch."""
     with files_of(given, input_format) as files:
         yield source_of(files, fields, options)
 
@@ -73,17 +73,18 @@ def read_table(
 ) -> pa.Table:
     """Return the table in some files; text formats are read with the types of the fields."""
     with reading(given, fields, input_format, options) as source:
-        return joined_tables(list(source.batches))
+        return concat_tables(list(source.batches))
 
 
-def joined_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return tables as one; a column that is untyped in some of them takes its type from the others."""
+def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables as one; a column without a type in some of them takes the type of the others."""
     filled = [table for table in tables if table.num_rows] or list(tables[-1:])
     try:
         return pa.concat_tables(filled, promote_options="permissive")
     except pa.ArrowException as error:
-        hint = "give a column one type in all files"
-        raise DataError("wrong-column-type", str(error).splitlines()[0], hint) from error
+        message = f"a column has different types in different files: {str(error).splitlines()[0]}"
+        hint = "give each column one type in all files"
+        raise DataError("wrong-column-type", message, hint) from error
 
 
 def source_of(
@@ -91,10 +92,10 @@ def source_of(
 ) -> Source:
     """Return the batches of some files, at least one.
 
-    If they are to be `steady`, a column of type `other` that changes is a ChangedError.
+    With `steady`, a column of type `other` that changes its type is a TypeChangedError.
     """
     columns, keys = TextColumns(fields, options), Keys(steady=steady)
-    every_json = [name for name in fields if not any(name in file.constants for file in files)]
+    in_objects = [name for name in fields if not any(name in file.constants for file in files)]
 
     def batches() -> Iterator[pa.Table]:
         empty = True
@@ -103,18 +104,19 @@ def source_of(
                 empty = False
                 yield table
         if any(file.format == "json" for file in files):
-            keys.check(every_json, files[0].shown)
+            keys.check(in_objects, files[0].shown)
         if empty:
-            yield pa.table({name: _nothing(type_) for name, type_ in fields.items()})
+            yield pa.table({name: _empty_column(type_) for name, type_ in fields.items()})
 
-    return Source(batches(), _rows(files), lambda: keys.missing(every_json))
+    return Source(batches(), _row_count(files), lambda: keys.missing(in_objects))
 
 
-def _nothing(type_: Type) -> pa.Array:
+def _empty_column(type_: Type) -> pa.Array:
     return pa.nulls(0, pa.null() if type_ == TIMESTAMP else arrow_type(type_))
 
 
-def _rows(files: Sequence[File]) -> int | None:
+def _row_count(files: Sequence[File]) -> int | None:
+    """Return the number of rows in Parquet files; None for other formats."""
     if any(file.format != "parquet" for file in files):
         return None
     from pyarrow import parquet  # noqa: PLC0415
@@ -122,7 +124,7 @@ def _rows(files: Sequence[File]) -> int | None:
     try:
         counts: list[int] = [parquet.read_metadata(file.path).num_rows for file in files]
     except (OSError, pa.ArrowInvalid):
-        return None  # told when it is read
+        return None  # reported when the file is read
     return sum(counts)
 
 
@@ -139,10 +141,12 @@ def _tables(
             yield table
     except OSError as error:
         raise (
-            no_file(file.shown, error) if error.errno else damaged(file.shown, error, file.format)
+            no_file_error(file.shown, error)
+            if error.errno
+            else damaged_file_error(file.shown, error, file.format)
         ) from error
     except pa.ArrowInvalid as error:
-        raise damaged(file.shown, error, file.format) from error
+        raise damaged_file_error(file.shown, error, file.format) from error
     except DataError as error:
         if error.options:
             raise _with_all_options(error, file, names, columns) from None
@@ -155,8 +159,9 @@ def _with_constant(
     try:
         value = columns.values(name, pa.array([text], pa.string()))
     except BadTextError as bad:
-        hint = "name the folders as the stream line declares the field"
-        raise DataError("unreadable", bad.message, hint, column=name, file=file.shown) from None
+        message = f"{bad.message}, in the name of the folder `{name}={text}`"
+        hint = "rename the folder, or declare the field with another type"
+        raise DataError("unreadable", message, hint, column=name, file=file.shown) from None
     if name in table.column_names:
         table = table.drop_columns([name])
     return table.append_column(name, pa.repeat(value[0], len(table)))
@@ -178,14 +183,14 @@ def _read(
 def _with_all_options(
     error: DataError, file: File, names: Sequence[str], columns: TextColumns
 ) -> DataError:
-    """Return an error whose suggestion reads at least the beginning of the file, if one does."""
+    """Return an error with more options, until the beginning of the file can be read with them."""
     proposed, then = dict(error.options or {}), ""
     for _ in range(ROUNDS):
-        trial = TextColumns(columns.fields, columns.options.having(proposed))
+        trial = TextColumns(columns.fields, columns.options.with_changes(proposed))
         try:
-            for _ in islice(_read(file, names, trial, Keys(), TRIAL), 2):  # a short file to its end
+            for _ in islice(_read(file, names, trial, Keys(), TRIAL), 2):  # all of a short file
                 pass
-        except ChangedError:
+        except TypeChangedError:
             break
         except (DataError, OSError, pa.ArrowInvalid) as further:
             more = further.options if isinstance(further, DataError) else None
@@ -211,31 +216,16 @@ def _read_parquet(file: File, names: Sequence[str]) -> Iterator[pa.Table]:
     from pyarrow import parquet  # noqa: PLC0415
 
     opened = parquet.ParquetFile(file.path)
-    yield _head(file, opened.schema_arrow, names)
+    yield _checked_head(file, opened.schema_arrow, names)
     for batch in opened.iter_batches(BATCH, columns=list(names)):
         yield pa.Table.from_batches([batch]).select(list(names))
 
 
-def _head(file: File, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
-    """Return an empty table of the wanted columns."""
+def _checked_head(file: File, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
+    """Return an empty table of the named columns; raise a DataError if one is missing."""
     for name in names:
         check_column(name, schema.names, file.shown)
-    return no_rows(schema).select(list(names))
-
-
-def check_column(name: str, there: Sequence[str], shown: str) -> None:
-    """Raise a DataError if a column of the file is missing or occurs twice."""
-    if there.count(name) == 1:
-        return
-    hint = did_you_mean(name, dict.fromkeys(there), "its columns are")
-    if name in there:
-        hint = "give each column a name of its own"
-    code, what = (
-        ("column-twice", "has it twice")
-        if name in there
-        else ("missing-column", "has no such column")
-    )
-    raise DataError(code, f"the data {what}", hint, column=name, file=shown)
+    return empty_table(schema).select(list(names))
 
 
 def _read_arrow(file: File, names: Sequence[str]) -> Iterator[pa.Table]:
@@ -245,10 +235,10 @@ def _read_arrow(file: File, names: Sequence[str]) -> Iterator[pa.Table]:
         except pa.ArrowInvalid:
             source.seek(0)
             stream = pa.ipc.open_stream(source)
-            yield _head(file, stream.schema, names)
+            yield _checked_head(file, stream.schema, names)
             for batch in stream:
                 yield pa.Table.from_batches([batch]).select(list(names))
             return
-        yield _head(file, opened.schema, names)
+        yield _checked_head(file, opened.schema, names)
         for at in range(opened.num_record_batches):
             yield pa.Table.from_batches([opened.get_batch(at)]).select(list(names))

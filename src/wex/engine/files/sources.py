@@ -18,7 +18,13 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from wex.engine.files.formats import checked, compression_of, format_of, named_format, sniffed
+from wex.engine.files.formats import (
+    check_format_name,
+    compression_of,
+    format_by_content,
+    format_of,
+    named_format,
+)
 from wex.errors import DataError, WexError
 
 if TYPE_CHECKING:
@@ -27,13 +33,16 @@ if TYPE_CHECKING:
 Given: TypeAlias = str | Path | Iterable[str | Path]
 
 STDIN = "-"
-HEAD = 4096  # bytes that tell what a file is
+HEAD = 4096  # bytes by which the format of a file is recognised
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write NULL in the name of a folder
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that can be read more than once, and the columns of its folder: `symbol=A/part.parquet`."""
+    """A file that can be read more than once.
+
+    `constants` are columns given by the names of its folders, as in `symbol=A/part.parquet`.
+    """
 
     path: Path
     shown: str
@@ -41,17 +50,17 @@ class File:
     compression: str | None = None
     constants: Mapping[str, str | None] = field(default_factory=dict)
 
-    def opened(self) -> pa.NativeFile:
+    def open(self) -> pa.NativeFile:
         """Open the file, decompressed."""
         return pa.input_stream(str(self.path), compression=self.compression)
 
 
 @contextmanager
 def files_of(given: Given, input_format: str | None = None) -> Iterator[list[File]]:
-    """Yield the files that a user names, in order; pipes are copied to a file first."""
+    """Yield the files that a user names, in order; standard input and pipes are copied to files."""
     if input_format is not None:
-        checked(input_format)
-    named = [file for each in _listed(given) for file in _named(each, input_format)]
+        check_format_name(input_format)
+    named = [file for path in _paths(given) for file in _named_files(path, input_format)]
     with tempfile.TemporaryDirectory(prefix="wex-", ignore_cleanup_errors=True) as folder:
         yield [
             _file(path, root, input_format, Path(folder) / str(at))
@@ -59,70 +68,75 @@ def files_of(given: Given, input_format: str | None = None) -> Iterator[list[Fil
         ]
 
 
-def _listed(given: Given) -> list[str]:
-    several: object = [given] if isinstance(given, (str, Path)) else given
-    paths = list(several) if isinstance(several, Iterable) else []
-    if not paths or not all(isinstance(each, (str, os.PathLike)) for each in paths):
-        hint = "give a path, a pattern as 'data/*.csv', a folder, or a list of these"
-        raise WexError("no-file", f"{given!r} names no file", hint)
-    names = [os.fspath(each) for each in paths]
+def _paths(given: Given) -> list[str]:
+    listed: object = [given] if isinstance(given, (str, Path)) else given
+    paths = list(listed) if isinstance(listed, Iterable) else []
+    if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        hint = "give a path, a pattern such as 'data/*.csv', a folder, or a list of these"
+        raise WexError("no-file", f"expected the path of a file, got {given!r}", hint)
+    names = [os.fspath(path) for path in paths]
     for name in names:
-        if not name or "\0" in name:  # an unset variable of the shell, not the current folder
-            raise WexError("no-file", f"{name!r} names no file", "give the path of a file")
+        if not name or "\0" in name:  # probably an unset variable of the shell
+            message = f"expected the path of a file, got {name!r}"
+            raise WexError("no-file", message, "give the path of a file")
     return names
 
 
-def _named(given: str, input_format: str | None) -> list[tuple[str, Path | None]]:
-    """Return the files of a path, a pattern or a folder, each with the folder that was named."""
+def _named_files(given: str, input_format: str | None) -> list[tuple[str, Path | None]]:
+    """Return the files of a path, a pattern or a folder, each with the folder that was given."""
     path = Path(given)
     if given == STDIN:
         return [(given, None)]
     if path.is_dir():
-        return [(str(each), path) for each in _of_folder(path, input_format)]
+        return [(str(file), path) for file in _folder_files(path, input_format)]
     if not path.exists() and glob.has_magic(given):
-        found = sorted(each for each in glob.glob(given, recursive=True) if _is_visible(Path(each)))  # noqa: PTH207
-        if not found:
-            raise WexError("no-file", f"{given}: no file matches", "give a path that exists")
+        names = glob.glob(given, recursive=True)  # noqa: PTH207
+        matches = sorted(name for name in names if _is_visible(Path(name)))
+        if not matches:
+            message = f"{given}: no file matches this pattern"
+            raise WexError("no-file", message, "give a path, or a pattern that a file matches")
         return [
             file
-            for each in found
-            for file in (_named(each, input_format) if Path(each).is_dir() else [(each, None)])
+            for name in matches
+            for file in (
+                _named_files(name, input_format) if Path(name).is_dir() else [(name, None)]
+            )
         ]
     return [(given, None)]
 
 
-def _of_folder(folder: Path, input_format: str | None) -> list[Path]:
-    """Return the data files of a folder, and of those below it that are named `column=value`."""
-    files = list(_walked(folder))
-    formats = {each: named_format(each) for each in files}
+def _folder_files(folder: Path, input_format: str | None) -> list[Path]:
+    """Return the data files of a folder: those of the given format, or of the only one that occurs."""
+    formats = {file: named_format(file) for file in _visible_files(folder)}
     if input_format is not None:
-        found = [each for each in files if formats[each] in (None, input_format)]
+        files = [file for file, name in formats.items() if name in (None, input_format)]
     else:
-        found = [each for each in files if formats[each] is not None]
-        kinds = sorted({str(formats[each]) for each in found})
-        if len(kinds) > 1:
-            hint = f"say which to read: --input-format {kinds[0]}, or input_format={kinds[0]!r}"
-            raise WexError(
-                "unknown-format", f"{folder} has files of several formats: {', '.join(kinds)}", hint
-            )
-    if not found:
-        kind = f"{input_format} file" if input_format else "file whose name tells its format"
-        raise WexError("no-file", f"{folder}: there is no {kind} in this folder", "name its files")
-    return found
+        files = [file for file, name in formats.items() if name is not None]
+        names = sorted({str(formats[file]) for file in files})
+        if len(names) > 1:
+            message = f"{folder} has files of several formats: {', '.join(names)}"
+            hint = f"choose one: --input-format {names[0]}, or input_format={names[0]!r}"
+            raise WexError("unknown-format", message, hint)
+    if not files:
+        kind = f"{input_format} file" if input_format else "file with a known extension"
+        message = f"{folder}: this folder has no {kind}"
+        raise WexError("no-file", message, "give the paths of the files, or another format")
+    return files
 
 
-def _walked(folder: Path) -> Iterator[Path]:
+def _visible_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, and of those below it that are named `column=value`."""
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
-        raise no_file(str(folder), error) from error
+        raise no_file_error(str(folder), error) from error
     for entry in entries:
         if not _is_visible(entry):
             continue
         if not entry.is_dir():
             yield entry
         elif "=" in entry.name:
-            yield from _walked(entry)
+            yield from _visible_files(entry)
 
 
 def _is_visible(path: Path) -> bool:
@@ -130,23 +144,26 @@ def _is_visible(path: Path) -> bool:
 
 
 def _file(given: str, root: Path | None, input_format: str | None, copy: Path) -> File:
+    """Return a file that can be read more than once: standard input and pipes are copied."""
     if given == STDIN:
         if sys.stdin is None:
             raise WexError("no-file", "standard input is closed", "give the path of a file")
         _copy(sys.stdin.buffer, copy)
-        return _checked(copy, "<stdin>", input_format, copy, sniff=True)
+        return _recognised_file(copy, "<stdin>", input_format, copy, sniff=True)
     path = Path(given)
     try:
         if stat.S_ISREG(path.stat().st_mode):
-            return _checked(path, given, input_format, copy, constants=_constants(path, root))
+            return _recognised_file(
+                path, given, input_format, copy, constants=_constants(path, root)
+            )
         with path.open("rb") as pipe:
             _copy(pipe, copy)
     except OSError as error:
-        raise no_file(given, error) from error
-    return _checked(copy, given, input_format, copy, sniff=True)
+        raise no_file_error(given, error) from error
+    return _recognised_file(copy, given, input_format, copy, sniff=True)
 
 
-def _checked(
+def _recognised_file(
     path: Path,
     shown: str,
     input_format: str | None,
@@ -155,21 +172,22 @@ def _checked(
     constants: Mapping[str, str | None] | None = None,
     sniff: bool = False,
 ) -> File:
-    with path.open("rb") as opened:
-        compression = compression_of(opened.read(HEAD))
+    """Return a file with its format and compression; binary formats are decompressed to `copy`."""
+    with path.open("rb") as content:
+        compression = compression_of(content.read(HEAD))
     try:
         if input_format is None and sniff:
             with pa.input_stream(str(path), compression=compression) as stream:
-                kind = sniffed(stream.read(HEAD))
+                kind = format_by_content(stream.read(HEAD))
         else:
             kind = format_of(Path(shown), input_format)
-        if compression is not None and kind in ("parquet", "arrow"):  # read from many places
+        if compression is not None and kind in ("parquet", "arrow"):  # not read from start to end
             copy = copy.with_name(f"{copy.name}.plain")
             with pa.input_stream(str(path), compression=compression) as stream:
                 _copy(stream, copy)
             path, compression = copy, None
     except OSError as error:
-        raise damaged(shown, error, compression or "") from error
+        raise damaged_file_error(shown, error, compression or "") from error
     return File(path, shown, kind, compression, constants or {})
 
 
@@ -182,48 +200,51 @@ def _constants(path: Path, root: Path | None) -> dict[str, str | None]:
     """Return the columns that the names of nested folders give, in the manner of Hive."""
     if root is None:
         return {}
-    pairs = [each.partition("=") for each in path.relative_to(root).parts[:-1]]
+    pairs = [folder.partition("=") for folder in path.relative_to(root).parts[:-1]]
     return {
         unquote(name): None if value == NO_PARTITION else unquote(value) for name, _, value in pairs
     }
 
 
-def no_file(shown: str, error: OSError, hint: str = "give the path of a readable file") -> WexError:
+def no_file_error(
+    shown: str, error: OSError, hint: str = "give the path of a readable file"
+) -> WexError:
     """Return the error for a file that cannot be opened."""
     reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
     return WexError("no-file", f"{shown}: {reason}", hint)
 
 
-def damaged(shown: str, error: Exception, kind: str) -> DataError:
+def damaged_file_error(shown: str, error: Exception, kind: str) -> DataError:
     """Return the error for a file whose content is not in its format."""
-    message = str(error).splitlines()[0] if str(error) else "it cannot be read"
+    message = str(error).splitlines()[0] if str(error) else "the file cannot be read"
     hint = f"check that the file is complete and really {kind}"
     return DataError("unreadable", message, hint, file=shown)
 
 
 def refuse_overwriting(output: Path, given: Given) -> None:
-    """Raise a WexError if an output would replace an input, or lie in its folder."""
+    """Raise a WexError if an output would replace an input, or be read as one the next time."""
     target = output.absolute()
-    for each in _listed(given):
-        if each == STDIN:
+    for path in _paths(given):
+        if path == STDIN:
             continue
-        for path, _ in _all_named(each):
-            if output.exists() and Path(path).exists() and output.samefile(path):
-                raise _overwriting(output, path)
-        if Path(each).is_dir():
-            inside = target.resolve().is_relative_to(Path(each).resolve())
-            if inside and _is_visible(target) and _is_read_there(target, Path(each)):
-                raise _overwriting(output, each)
-        elif glob.has_magic(each) and _matches(target, str(Path(each).absolute())):
-            raise _overwriting(output, each)
+        for file, _ in _all_files(path):
+            if output.exists() and Path(file).exists() and output.samefile(file):
+                raise _overwriting_error(output, file)
+        if Path(path).is_dir():
+            inside = target.resolve().is_relative_to(Path(path).resolve())
+            if inside and _is_visible(target) and _is_read_from(target, Path(path)):
+                raise _overwriting_error(output, path)
+        elif glob.has_magic(path) and _matches(target, str(Path(path).absolute())):
+            raise _overwriting_error(output, path)
 
 
-def _all_named(given: str) -> list[tuple[str, Path | None]]:
+def _all_files(given: str) -> list[tuple[str, Path | None]]:
+    """Return the files of a path, a pattern or a folder, in any format."""
     if Path(given).is_dir():
-        return [(str(each), None) for each in _walked(Path(given))]
+        return [(str(file), None) for file in _visible_files(Path(given))]
     try:
-        return _named(given, None)
-    except WexError:  # no file matches: told when it is read
+        return _named_files(given, None)
+    except WexError:  # no file matches, which is reported when the input is read
         return []
 
 
@@ -231,11 +252,12 @@ def _matches(target: Path, pattern: str) -> bool:
     return fnmatch(str(target), pattern) if "**" in pattern else target.match(pattern)
 
 
-def _is_read_there(target: Path, folder: Path) -> bool:
+def _is_read_from(target: Path, folder: Path) -> bool:
+    """Tell whether a file inside of a folder is read with that folder."""
     between = target.resolve().relative_to(folder.resolve()).parts[:-1]
     return all("=" in part for part in between) and named_format(target) is not None
 
 
-def _overwriting(output: Path, given: str) -> WexError:
-    hint = "write to another file, outside of what is read"
-    return WexError("output-is-input", f"{output} would overwrite or join the input {given}", hint)
+def _overwriting_error(output: Path, given: str) -> WexError:
+    message = f"the output {output} is part of the input {given}"
+    return WexError("output-is-input", message, "write to a file that is not part of the input")

@@ -1,4 +1,4 @@
-"""Writes tables to files. Each value has one form in CSV and JSON, which the readers read back.
+"""Writes tables to files. A value is written in CSV and JSON in a form that `reading` reads back.
 
 | type | CSV | JSON |
 |---|---|---|
@@ -10,7 +10,7 @@
 | date | `2026-01-31` | `"2026-01-31"` |
 | duration | seconds: `90.000001` | seconds: `90.000001` |
 | NULL | nothing (the empty string is `""`) | `null` |
-| list, struct | not at all | `[1, 2]`, `{"a": 1}` |
+| list, struct | an error | `[1, 2]`, `{"a": 1}` |
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.files.formats import compression_named, format_of
-from wex.engine.files.sources import no_file
+from wex.engine.files.sources import no_file_error
 from wex.errors import WexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ROWS = 1 << 16  # that are text at a time
+ROWS = 1 << 16  # converted to text at a time
 
 
 def check_output(path: Path, given: str | None = None) -> None:
-    """Raise a WexError if a file cannot be written; called before the windows are computed."""
+    """Raise a WexError if a file cannot be written; to be called before the windows are computed."""
     format_of(path, given)
     if path.is_dir():
         raise WexError("no-file", f"{path}: Is a directory", "give the path of a file to write")
     if not path.absolute().parent.is_dir():
-        hint = "give a path that can be written"
+        hint = "create the folder, or give another path"
         raise WexError("no-file", f"{path}: No such file or directory", hint)
 
 
 def write_table(table: pa.Table, path: Path, given: str | None = None) -> None:
-    """Write a table to a file, whole or not at all; compressed if its name says so.
+    """Write a table to a file, compressed if the file extension says so.
 
-    A link is followed; what is no file, as a pipe or a device, is written to as it is.
+    The file appears only when it is complete. Links are followed; pipes and devices are written to
+    directly.
     """
     kind = format_of(path, given)
     target = path.resolve() if path.is_symlink() else path
@@ -61,7 +62,7 @@ def write_table(table: pa.Table, path: Path, given: str | None = None) -> None:
         if is_file:
             part.replace(target)
     except OSError as error:
-        raise no_file(str(path), error, "give a path that can be written") from error
+        raise no_file_error(str(path), error, "give a path that can be written") from error
     except pa.ArrowInvalid as error:
         message = f"{path}: {str(error).splitlines()[0]}"
         raise WexError("unwritable", message, "write Parquet, JSON lines or Arrow") from error
@@ -79,8 +80,8 @@ def _write_parquet(table: pa.Table, sink: pa.NativeFile) -> None:
 def _write_csv(table: pa.Table, sink: pa.NativeFile) -> None:
     for field in table.schema:
         if pa.types.is_nested(field.type):
-            hint = "lists do not fit into CSV: write Parquet, JSON lines or Arrow"
-            raise WexError("unwritable", f"column `{field.name}` is a {field.type}", hint)
+            message = f"CSV cannot hold column `{field.name}` of type {field.type}"
+            raise WexError("unwritable", message, "write Parquet, JSON lines or Arrow")
     for line in csv_lines(table):
         sink.write(f"{line}\n".encode())
 
@@ -125,7 +126,7 @@ def csv_lines(table: pa.Table) -> Iterator[str]:
     yield ",".join(map(_csv_text, table.column_names))
     for batch in table.to_batches(ROWS):
         for row in zip(*map(_csv_values, batch.columns), strict=True):
-            # A line of nothing would be passed over as an empty one.
+            # Readers skip empty lines, so a single NULL is written as quotes.
             yield ",".join(row) if len(row) > 1 or row[0] else '""'
 
 
@@ -138,7 +139,7 @@ def shown_rows(table: pa.Table) -> Iterator[tuple[str, ...]]:
 def _shown_values(column: pa.Array) -> list[str]:
     if pa.types.is_nested(column.type):
         return _json_values(column)
-    return ["NULL" if each is None else each for each in _plain_values(column)]
+    return ["NULL" if text is None else text for text in _plain_values(column)]
 
 
 def _csv_values(column: pa.Array) -> list[str]:
@@ -160,13 +161,13 @@ def _plain_values(column: pa.Array) -> list[str | None]:
     if pa.types.is_dictionary(type_):
         return _plain_values(column.dictionary_decode())
     if pa.types.is_boolean(type_):
-        return [None if each is None else str(each).lower() for each in column.to_pylist()]
+        return [None if value is None else str(value).lower() for value in column.to_pylist()]
     if pa.types.is_floating(type_):
-        return [None if each is None else _number(each) for each in column.to_pylist()]
+        return [None if value is None else _number(value) for value in column.to_pylist()]
     if pa.types.is_duration(type_):
-        return [None if each is None else _seconds(each, type_.unit) for each in _counts(column)]
+        return [None if count is None else _seconds(count, type_.unit) for count in _counts(column)]
     if pa.types.is_timestamp(type_):
-        return _moments(column)
+        return _timestamps(column)
     if pa.types.is_date(type_):
         _check_years(column, 1 if pa.types.is_date32(type_) else 86_400_000)
     if (
@@ -175,10 +176,11 @@ def _plain_values(column: pa.Array) -> list[str | None]:
         or pa.types.is_fixed_size_binary(type_)
     ):
         return [
-            None if each is None else base64.b64encode(each).decode() for each in column.to_pylist()
+            None if value is None else base64.b64encode(value).decode()
+            for value in column.to_pylist()
         ]
-    found: list[str | None] = column.cast(pa.string()).to_pylist()
-    return found
+    texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    return texts
 
 
 def _json_values(column: pa.Array) -> list[str]:
@@ -188,19 +190,19 @@ def _json_values(column: pa.Array) -> list[str]:
     if pa.types.is_dictionary(type_):
         return _json_values(column.dictionary_decode())
     if pa.types.is_nested(type_):
-        return _nested(column)
+        return _nested_values(column)
     bare = _is_bare(type_)
     return [
-        "null" if each is None else each if bare and each not in _NO_NUMBERS else _quoted(each)
-        for each in _plain_values(column)
+        "null" if text is None else text if bare and text not in _NOT_IN_JSON else _quoted(text)
+        for text in _plain_values(column)
     ]
 
 
-def _nested(column: pa.Array) -> list[str]:
+def _nested_values(column: pa.Array) -> list[str]:
     type_, valid = column.type, pc.is_valid(column).to_pylist()
     if pa.types.is_struct(type_):
         names = [_quoted(field.name) for field in type_]
-        parts = [_json_values(each) for each in column.flatten()]
+        parts = [_json_values(part) for part in column.flatten()]
         rows = zip(*parts, strict=True) if parts else [()] * len(column)
         texts = [
             f"{{{', '.join(f'{n}: {v}' for n, v in zip(names, row, strict=True))}}}" for row in rows
@@ -214,7 +216,7 @@ def _nested(column: pa.Array) -> list[str]:
             )
         )
         items = _json_values(lists.flatten())
-        sizes = [each or 0 for each in pc.list_value_length(lists).to_pylist()]
+        sizes = [size or 0 for size in pc.list_value_length(lists).to_pylist()]
         texts, at = [], 0
         for size in sizes:
             texts.append(f"[{', '.join(items[at : at + size])}]")
@@ -222,11 +224,11 @@ def _nested(column: pa.Array) -> list[str]:
     return [text if is_valid else "null" for text, is_valid in zip(texts, valid, strict=True)]
 
 
-_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+_NOT_IN_JSON = ("NaN", "Infinity", "-Infinity")
 
 
 def _is_bare(type_: pa.DataType) -> bool:
-    """Tell whether JSON has a form for values of a type that is not a text."""
+    """Tell whether JSON has values of a type without quotes."""
     checks = (
         pa.types.is_boolean,
         pa.types.is_integer,
@@ -262,8 +264,8 @@ def _seconds(count: int, unit: str) -> str:
     )
 
 
-def _moments(column: pa.Array) -> list[str | None]:
-    """Return timestamps in ISO 8601, those with a zone in UTC; a fraction only if there is one."""
+def _timestamps(column: pa.Array) -> list[str | None]:
+    """Return timestamps in ISO 8601: those with a zone in UTC, without a fraction of zeros."""
     unit = column.type.unit
     _check_years(column, 10 ** _DIGITS[unit] * 86_400)
     if column.type.tz is not None:
@@ -274,14 +276,14 @@ def _moments(column: pa.Array) -> list[str | None]:
 
 
 def _check_years(column: pa.Array, a_day: int) -> None:
-    """Raise a WexError for times in years that do not have four digits: ISO 8601 has none."""
+    """Raise a WexError for times outside the years 1 to 9999, which ISO 8601 cannot express."""
     if column.null_count == len(column):
         return
     counts = column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64())
     ends = pc.min_max(counts).as_py()
     if ends["min"] < _FIRST_DAY * a_day or ends["max"] >= _LAST_DAY * a_day:
-        hint = "write Parquet or Arrow, which count"
-        raise WexError("unwritable", "a time is not in the years 1 to 9999", hint)
+        message = "a date or timestamp outside the years 1 to 9999 cannot be written as text"
+        raise WexError("unwritable", message, "write Parquet or Arrow")
 
 
 _FIRST_DAY, _LAST_DAY = (date(1, 1, 1) - date(1970, 1, 1)).days, 2_932_897

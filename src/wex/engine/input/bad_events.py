@@ -1,7 +1,7 @@
-"""Finds the events on which a spec cannot run: "Bad rows" in docs/semantics.md, rule by rule.
+"""Finds events on which a spec cannot run; implements "Bad rows" in docs/semantics.md.
 
-Either the arithmetic of a guard fails at such an event, or the stream no longer conforms to its
-assumptions. Both depend on the events kept before it, so each stream is read from its first event.
+At such an event the arithmetic of a guard fails, or the stream violates its assumptions. Both depend
+on the good events before it, so the events of a stream are checked in order.
 """
 
 from __future__ import annotations
@@ -19,61 +19,58 @@ from wex.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
     from wex.engine.input.prepare import PreparedInput
     from wex.engine.state.state import State
 
-    Ints = NDArray[np.int64]
-
 EVENT_CODES = ("arithmetic", "assumption")
-AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check without one
+AFTER_A_FAULT = 64  # rows to check after a fault; doubled after each check without a fault
 
 
 @dataclass(frozen=True, eq=False)
-class Silences:
-    """Streams that expire: a gap between two events longer than `longest` begins a new stream."""
+class StreamGaps:
+    """For streams that expire: after a gap longer than `longest`, an event begins a new stream."""
 
-    times: Ints  # of each row
-    last: Ints  # of each stream's last event before the batch; undefined if it has had none
+    times: Ints  # of the rows
+    last: Ints  # time of the last event of each stream before the batch; undefined if there is none
     longest: int
 
 
 @dataclass(frozen=True, eq=False)
 class _StreamState:
-    """A stream before a row: its last events, its position, the state of its assumptions."""
+    """A stream before a row: its last events, the row's position, the state of its assumptions."""
 
     tail: pa.Table
     position: int
-    promise: Ints
+    assumption_states: Ints
     time: int | None = None
 
 
 def faults(
-    engine: Engine, arriving: PreparedInput, prior: State, silences: Silences | None = None
+    engine: Engine, arriving: PreparedInput, prior: State, gaps: StreamGaps | None = None
 ) -> dict[int, DataError]:
-    """Return the error of each bad row of a batch; empty if the fault is that of a measure."""
+    """Return the bad rows of a batch and their errors; none if a measure has caused the fault."""
     batch = arriving.batch(prior)
-    pieces, owners = _pieces(batch, arriving, prior, silences)
+    pieces, owners = _pieces(batch, arriving, prior, gaps)
     errors: dict[int, DataError] = {}
     ends = np.append(arriving.starts[1:], arriving.table.num_rows)
-    for stream in sorted({int(owners[at]) for at in _faulty(engine, pieces)}):
+    for stream in sorted({int(owners[at]) for at in _faulty_pieces(engine, pieces)}):
         begin, end = int(arriving.starts[stream]), int(ends[stream])
-        stretch = batch.part(stream, stream + 1)
-        seen = int(stretch.begin[0])
+        stream_batch = batch.part(stream, stream + 1)
+        seen = int(stream_batch.begin[0])
         state = _StreamState(
-            stretch.table.slice(0, seen),
-            int(stretch.position[0]),
+            stream_batch.table.slice(0, seen),
+            int(stream_batch.position[0]),
             prior.numbers(schema.ASSUMPTION)[stream : stream + 1],
         )
         times = None
-        if silences is not None:
-            times = silences.times[begin:end]
-            last = int(silences.last[stream])
+        if gaps is not None:
+            times = gaps.times[begin:end]
+            last = int(gaps.last[stream])
             state = replace(state, time=last if seen else None)
-        reading = _Reading(engine, stretch.table.slice(seen), silences, times)
-        errors |= {begin + row: error for row, error in reading.faults(state)}
+        reader = _StreamReader(engine, stream_batch.table.slice(seen), gaps, times)
+        errors |= {begin + row: error for row, error in reader.faults(state)}
     return errors
 
 
@@ -85,27 +82,27 @@ class _Pieces:
     """Streams of a batch, split where a gap begins a new stream."""
 
     batch: Batch
-    promise: Ints
+    assumption_states: Ints
 
     def part(self, low: int, high: int) -> _Pieces:
-        return _Pieces(self.batch.part(low, high), self.promise[low:high])
+        return _Pieces(self.batch.part(low, high), self.assumption_states[low:high])
 
 
 def _pieces(
-    batch: Batch, arriving: PreparedInput, prior: State, silences: Silences | None
+    batch: Batch, arriving: PreparedInput, prior: State, gaps: StreamGaps | None
 ) -> tuple[_Pieces, Ints]:
     """Return the pieces of a batch and the stream that each belongs to."""
     streams = np.arange(len(batch.begin))
-    promise = prior.numbers(schema.ASSUMPTION)
-    if silences is None:
-        return _Pieces(batch, promise), streams
-    before = np.append(silences.times[:1], silences.times[:-1])
+    assumption_states = prior.numbers(schema.ASSUMPTION)
+    if gaps is None:
+        return _Pieces(batch, assumption_states), streams
+    before = np.append(gaps.times[:1], gaps.times[:-1])
     known = prior.tail_counts > 0
-    before[arriving.starts] = np.where(known, silences.last, silences.times[arriving.starts])
-    new = silences.times - before > silences.longest
+    before[arriving.starts] = np.where(known, gaps.last, gaps.times[arriving.starts])
+    new = gaps.times - before > gaps.longest
     sizes = batch.end - batch.begin
     owner = np.repeat(streams, sizes)
-    # A stream that begins with a gap would have an empty first piece: it is left out.
+    # If the first new event of a stream follows a gap, there is no piece before the gap.
     opens = new.copy()
     opens[arriving.starts] = True
     rows = np.flatnonzero(opens)
@@ -117,17 +114,17 @@ def _pieces(
     end = np.append(rows[1:], len(owner)) + shift[owners]
     position = np.where(fresh, 0, batch.position[owners])
     pieces = replace(batch, first=first, begin=begin, end=end, position=position)
-    return _Pieces(pieces, np.where(fresh, 0, promise[owners])), owners
+    return _Pieces(pieces, np.where(fresh, 0, assumption_states[owners])), owners
 
 
-def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
-    """Yield the pieces that have a fault, by bisection: few faults cost little."""
-    waiting = [(0, len(pieces.promise))] if len(pieces.promise) else []
+def _faulty_pieces(engine: Engine, pieces: _Pieces) -> Iterator[int]:
+    """Yield the pieces that have a fault, found by bisection, which is fast if faults are rare."""
+    waiting = [(0, len(pieces.assumption_states))] if len(pieces.assumption_states) else []
     while waiting:
         low, high = waiting.pop()
         part = pieces.part(low, high)
         try:
-            engine.check(part.batch, part.promise)
+            engine.check(part.batch, part.assumption_states)
         except DataError as error:
             _event_of(error)
             if high - low == 1:
@@ -138,7 +135,7 @@ def _faulty(engine: Engine, pieces: _Pieces) -> Iterator[int]:
 
 
 def _event_of(error: DataError) -> int:
-    """Return the position of the bad event; raise the error again if it is not about one."""
+    """Return the position of the bad event; raise the error if it is not about an event."""
     if error.code not in EVENT_CODES or error.position is None:
         raise error
     return error.position
@@ -147,22 +144,22 @@ def _event_of(error: DataError) -> int:
 # --- Events with faults
 
 
-class _Reading:
-    """The rows of one stream, read in their order."""
+class _StreamReader:
+    """The rows of one stream, checked in their order."""
 
     def __init__(
-        self, engine: Engine, rows: pa.Table, silences: Silences | None, times: Ints | None
+        self, engine: Engine, rows: pa.Table, gaps: StreamGaps | None, times: Ints | None
     ) -> None:
         self._engine, self._rows = engine, rows
-        self._longest = None if silences is None else silences.longest
+        self._longest = None if gaps is None else gaps.longest
         self._times = times
 
     def faults(self, state: _StreamState) -> Iterator[tuple[int, DataError]]:
         """Yield the bad rows and their errors."""
         row, size, count = 0, self._rows.num_rows, self._rows.num_rows
         while row < count:
-            state = self._after_silence(state, row)
-            end = self._until_silence(row, min(row + size, count))
+            state = self._after_gap(state, row)
+            end = self._until_gap(row, min(row + size, count))
             state, read, error = self._read(state, row, end)
             if error is None:
                 row, size = end, 2 * size
@@ -170,14 +167,14 @@ class _Reading:
                 yield read, error
                 row, size = read + 1, AFTER_A_FAULT
 
-    def _after_silence(self, state: _StreamState, row: int) -> _StreamState:
+    def _after_gap(self, state: _StreamState, row: int) -> _StreamState:
         if self._times is None or self._longest is None or state.time is None:
             return state
         if int(self._times[row]) - state.time <= self._longest:
             return state
         return _StreamState(state.tail.slice(0, 0), 0, np.zeros(1, dtype=np.int64))
 
-    def _until_silence(self, row: int, end: int) -> int:
+    def _until_gap(self, row: int, end: int) -> int:
         """Return the next row that follows a gap, or the end."""
         if self._times is None or self._longest is None:
             return end
@@ -187,16 +184,17 @@ class _Reading:
     def _read(
         self, state: _StreamState, row: int, end: int
     ) -> tuple[_StreamState, int, DataError | None]:
-        """Return the state before the first bad row, that row or the end, and its error.
+        """Return the state before the first bad row, this row or the end, and its error.
 
-        The engine reports the first fault of one guard; another guard may fail before it.
+        The engine reports the first fault of one guard. Another guard may fail at an earlier row, so
+        the rows before the fault are checked again.
         """
         first: DataError | None = None
         while True:
             rows = self._rows.slice(row, end - row)
             batch = self._batch(state, rows)
             try:
-                promise = self._engine.check(batch, state.promise)
+                assumption_states = self._engine.check(batch, state.assumption_states)
             except DataError as error:
                 end, first = row + _event_of(error) - state.position, error
                 continue
@@ -205,7 +203,10 @@ class _Reading:
             if self._times is not None and end > row:
                 time = int(self._times[end - 1])
             after = _StreamState(
-                batch.table.slice(batch.rows - kept), state.position + end - row, promise, time
+                batch.table.slice(batch.rows - kept),
+                state.position + end - row,
+                assumption_states,
+                time,
             )
             return after, end, first
 

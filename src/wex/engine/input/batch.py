@@ -1,7 +1,7 @@
 """A batch of events, sorted by stream: the columns as numpy arrays, and the rows of each stream.
 
-The events of a stream follow its last events from earlier batches, as many as lookback needs. Those
-are read again, not processed again.
+Before the new events of a stream come its last events from earlier batches, as many as lookback
+needs. Guards read these, but no window is reported for them again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.data_errors import FaultError, null_error
-from wex.engine.input.columns import shown, spans, whole
+from wex.engine.input.columns import combine_chunks, display_value, spans
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.threads import cached_property
 
@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from wex.engine.arrays import Bools, Ints
 
-BLOCK = 1 << 17  # rows that are worked on together: their columns stay in the cache
+BLOCK = 1 << 17  # rows that are evaluated together, so that their columns stay in the cache
 NO_TEXT = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Stream g has the rows `first[g]` … `end[g] - 1`, and its own events from `begin[g]` on.
+    """Stream g has the rows `first[g]` … `end[g] - 1`; its new events begin at `begin[g]`.
 
     `position[g]` is the position in its stream of the event at `begin[g]`.
     """
@@ -51,18 +50,9 @@ class Batch:
         return int(self.table.num_rows)
 
     @cached_property
-    def _text_codes(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
-        """Return the text columns as codes, and the code of each text."""
+    def _text_codes(self) -> TextCodes:
         names = [name for name, type_ in self.fields.items() if type_.name in ("string", "enum")]
-        chunks = [chunk for name in names for chunk in self.table.column(name).chunks]
-        if not chunks:
-            return dict.fromkeys(names, np.empty(0, dtype=np.int32)), {}
-        encoded = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
-        codes = encoded.indices.fill_null(NO_TEXT).to_numpy(zero_copy_only=False)
-        parts = {
-            name: codes[at * self.rows : (at + 1) * self.rows] for at, name in enumerate(names)
-        }
-        return parts, {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+        return TextCodes({name: self.table.column(name) for name in names})
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -71,23 +61,22 @@ class Batch:
     def array(self, name: str) -> NDArray[np.generic]:
         """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
-            return self._text_codes[0][name]
+            return self._text_codes.columns[name]
         if name not in self._arrays:
             self._arrays[name] = numbers(self.table.column(name), self.fields[name])
         return self._arrays[name]
 
     def code(self, text: str) -> int:
         """Return the code of a text; a text that does not occur gets a new one."""
-        codes = self._text_codes[1]
-        return codes.setdefault(text, len(codes))
+        return self._text_codes.code(text)
 
     def known(self, name: str) -> Bools | None:
         """Return a mask of the rows that are not NULL; None if there is no NULL."""
         column = self.table.column(name)
         if not column.null_count:
             return None
-        found: Bools = column.is_valid().to_numpy()
-        return found
+        mask: Bools = column.is_valid().to_numpy()
+        return mask
 
     # --- Places
 
@@ -110,7 +99,7 @@ class Batch:
     def key(self, stream: int) -> tuple[object, ...]:
         """Return the key of a stream, as errors show it."""
         row = int(self.first[stream])
-        return tuple(shown(self.table.column(name)[row]) for name in self.keys)
+        return tuple(display_value(self.table.column(name)[row]) for name in self.keys)
 
     def position_of(self, row: int) -> int:
         """Return the position of a row in its stream."""
@@ -124,7 +113,7 @@ class Batch:
         return np.arange(self.rows) + np.repeat(offset, self.end - self.first)
 
     def part(self, low: int, high: int) -> Batch:
-        """Return the streams from `low` up to, and without, `high`."""
+        """Return the streams from `low` to `high - 1`."""
         begin = int(self.first[low]) if low < len(self.first) else self.rows
         end = int(self.end[high - 1]) if high > low else begin
         return replace(
@@ -147,19 +136,17 @@ class Batch:
         sizes = np.minimum(self.end[young] - first, length)
         rows = spans(first, first + sizes)
         begin = np.cumsum(sizes) - sizes
-        taken = self.table.take(pa.array(rows))
-        nothing = np.zeros(len(sizes), dtype=np.int64)
-        return (
-            Batch(taken, self.fields, self.keys, begin, begin, begin + sizes, nothing),
-            rows,
-        )
+        table = self.table.take(pa.array(rows))
+        position = np.zeros(len(sizes), dtype=np.int64)
+        heads = Batch(table, self.fields, self.keys, begin, begin, begin + sizes, position)
+        return heads, rows
 
     # --- Blocks
 
     def blocks(self, reach: int) -> Iterator[Block]:
         """Yield the rows block by block; each can read `reach` rows back.
 
-        Rows before the first one repeat it: no guard is evaluated on them.
+        Rows before the first one have its values: no guard is evaluated on them.
         """
         front = min(self.rows, reach)
         if front:
@@ -185,7 +172,7 @@ class Block:
             row = self._reach
         return column[row - extra + offset : row + self.size + offset]
 
-    def no_nan(self, name: str) -> None:
+    def check_nan(self, name: str) -> None:
         """Raise a DataError if a column has a NaN in the block."""
         column = self.batch.array(name)[self.row : self.end]
         with np.errstate(over="ignore"):
@@ -203,16 +190,16 @@ class Block:
         """Return the code of a text."""
         return self.batch.code(text)
 
-    def marked(self, rows: Ints) -> Bools:
-        """Return a mask of the block, given ascending rows of the batch."""
+    def mask_of(self, rows: Ints) -> Bools:
+        """Return a mask of the block's rows that are among ascending rows of the batch."""
         inside = rows[np.searchsorted(rows, self.row) : np.searchsorted(rows, self.end)]
-        found = np.zeros(self.size, dtype=np.bool_)
-        found[inside - self.row] = True
-        return found
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[inside - self.row] = True
+        return mask
 
 
 class BatchView:
-    """All rows of a batch as one block, in which lookback before a stream reads NULL."""
+    """All rows of a batch as one block; lookback before the first event of a stream reads NULL."""
 
     def __init__(self, batch: Batch, guarded: frozenset[str] = frozenset()) -> None:
         """`guarded` are the fields that have neither NULL nor NaN, because guards read them."""
@@ -221,7 +208,7 @@ class BatchView:
         self.guarded = guarded
 
     def field(self, name: str, offset: int, extra: int = 0) -> NDArray[np.generic]:
-        """Return a column `offset` rows back; before the first row any value."""
+        """Return a column `offset` rows back; rows before the first one have its value."""
         assert not extra
         column = self.batch.array(name)
         if not offset or not self.size:
@@ -233,12 +220,12 @@ class BatchView:
 
     def known(self, name: str, offset: int) -> Bools | None:
         """Return a mask of the rows whose value `offset` rows back exists; None if all do."""
-        found = self.batch.known(name)
+        known = self.batch.known(name)
         if not offset:
-            return found
+            return known
         moved = np.ones(self.size, dtype=np.bool_)
-        if found is not None:
-            moved[-offset:] = found[:offset]
+        if known is not None:
+            moved[-offset:] = known[:offset]
         moved[self.batch.before_position(-offset)] = False
         return moved
 
@@ -247,10 +234,28 @@ class BatchView:
         return self.batch.code(text)
 
 
+class TextCodes:
+    """Columns of text as integer codes: equal texts have one code in all columns, NULL is -1."""
+
+    def __init__(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
+        chunks = [chunk for column in columns.values() for chunk in column.chunks]
+        encoded = pa.chunked_array(chunks, pa.string()).combine_chunks().dictionary_encode()
+        codes = encoded.indices.fill_null(NO_TEXT).to_numpy(zero_copy_only=False)
+        ends = np.cumsum([len(column) for column in columns.values()], dtype=np.int64)
+        self.columns: dict[str, NDArray[np.generic]] = dict(
+            zip(columns, np.split(codes, ends[:-1]), strict=False)  # one empty part for no columns
+        )
+        self._codes = {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+
+    def code(self, text: str) -> int:
+        """Return the code of a text; a text that does not occur gets a new one."""
+        return self._codes.setdefault(text, len(self._codes))
+
+
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:
-    """Return a column other than text as an array, without a copy if possible; NULL as any value."""
+    """Return a column that is not text as an array, without a copy if possible; NULL is 0 or False."""
     assert type_ != OTHER
-    array = whole(column)
+    array = combine_chunks(column)
     if type_ == TIMESTAMP:
         array = array.view(pa.int64())
     elif type_ == DATE:

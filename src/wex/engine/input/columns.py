@@ -14,10 +14,7 @@ from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Ty
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-
+    from wex.engine.arrays import Ints
 
 EXACT_IN_A_FLOAT = 2**53
 
@@ -33,7 +30,7 @@ class ArrowStream(Protocol):
 Data: TypeAlias = pa.Table | pa.RecordBatch | dict[str, object] | ArrowStream
 
 
-WANTED = "give an Arrow table, a dict of arrays, or anything with __arrow_c_stream__ (pandas, polars, duckdb)"
+EXPECTED = "give an Arrow table, a dict of arrays, or anything with __arrow_c_stream__ (pandas, polars, duckdb)"
 
 
 def table_of(data: Data) -> pa.Table:
@@ -49,16 +46,16 @@ def table_of(data: Data) -> pa.Table:
             case ArrowStream():
                 return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        message = f"this {type(data).__name__} cannot be read as columns: {error}"
-        raise DataError("not-columns", message.splitlines()[0], WANTED) from error
-    raise DataError("not-columns", f"expected columns, got {type(data).__name__}", WANTED)
+        message = f"this {type(data).__name__} cannot be converted to columns: {error}"
+        raise DataError("not-columns", message.splitlines()[0], EXPECTED) from error
+    raise DataError("not-columns", f"expected columns, got {type(data).__name__}", EXPECTED)
 
 
 def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) -> pa.Table:
-    """Return the columns of a stream's fields, in their order, with one Arrow type per type.
+    """Return the columns of a stream's fields, in the order of the fields, cast to their Arrow types.
 
-    Missing columns and wrong types are reported first. The error about a value that does not fit
-    names the first such row, and its stream by the columns `keys`.
+    Missing columns and wrong types are reported first. An error about a value names the first row
+    with such a value, and its stream by the columns `keys`.
     """
     table = table_of(data)
     names, types = list(fields), list(fields.values())
@@ -72,9 +69,11 @@ def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) ->
         except _BadRowError as bad:
             wrong.append((bad.row, at, bad))
     if wrong:
-        row, at, first = min(wrong, key=lambda each: each[:2])
+        row, at, first = min(wrong, key=lambda fault: fault[:2])
         hint = f"the value is in row {row} of the data; {first.hint}"
-        key = tuple(shown(table.column(key)[row]) for key in keys if key in table.column_names)
+        key = tuple(
+            display_value(table.column(key)[row]) for key in keys if key in table.column_names
+        )
         raise DataError(first.code, first.message, hint, column=names[at], key=key)
     return pa.table(_one_zone(columns, names, types), names=names)
 
@@ -88,25 +87,31 @@ class _BadRowError(Exception):
 
 
 def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
-    count = table.column_names.count(name)
-    if not count:
-        hint = did_you_mean(name, dict.fromkeys(table.column_names), "its columns are")
-        raise DataError("missing-column", "the data has no such column", hint, column=name)
-    if count > 1:
-        message = f"the data has {count} columns called `{name}`"
-        hint = "rename or drop all but one, so that it is clear which one is meant"
-        raise DataError("column-twice", message, hint, column=name)
+    check_column(name, table.column_names)
     column = table.column(name)
     if pa.types.is_dictionary(column.type) and type_ != OTHER:
         column = column.cast(column.type.value_type)
     return convert(column, name, type_)
 
 
+def check_column(name: str, names: Sequence[str], file: str | None = None) -> None:
+    """Raise a DataError unless exactly one of the columns has a name."""
+    count = names.count(name)
+    if not count:
+        message = f"the data has no column `{name}`"
+        hint = did_you_mean(name, dict.fromkeys(names), "the columns are")
+        raise DataError("missing-column", message, hint, column=name, file=file)
+    if count > 1:
+        message = f"the data has {count} columns called `{name}`"
+        hint = "rename or drop all but one of them"
+        raise DataError("column-twice", message, hint, column=name, file=file)
+
+
 def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     """Return a column cast to the Arrow type of a type."""
     given = column.type
     if type_ == OTHER:
-        return _workable(column, name)
+        return _takeable(column, name)
     if pa.types.is_null(given):
         return column if type_ == TIMESTAMP else column.cast(arrow_type(type_))
     if type_ == TIMESTAMP and pa.types.is_timestamp(given):
@@ -115,16 +120,16 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
         return _cast(column, name, type_)
     raise DataError(
         "wrong-column-type",
-        f"the spec says {type_}, the data has {given}",
+        f"the spec declares {type_}, the data has {given}",
         _type_hint(type_, given),
         column=name,
     )
 
 
-def _workable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column of any type, cast to one that Arrow can take rows of."""
+def _takeable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column of type `other`, cast to an Arrow type whose rows can be taken in any order."""
     given = column.type
-    target = workable_type(given)
+    target = takeable_type(given)
     if target == given:
         return column
     try:
@@ -133,43 +138,43 @@ def _workable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             column = pa.chunked_array(chunks, given.value_type)
         return column.cast(target)
     except (pa.ArrowException, NotImplementedError) as error:
-        message = f"Arrow cannot put values of type {given} in order, nor make them {target}"
-        hint = "convert the column, or leave it out of the stream line"
+        message = f"Arrow cannot sort rows with type {given}, nor convert it to {target}"
+        hint = "convert the column, or remove the field from the stream line"
         raise DataError("wrong-column-type", message, hint, column=name) from error
 
 
-def workable_type(type_: pa.DataType) -> pa.DataType:
-    """Return a type without views and runs, also inside of nested types.
+def takeable_type(type_: pa.DataType) -> pa.DataType:
+    """Return a type whose rows Arrow can take: without views and run-end encoding, at any depth.
 
-    Views of lists stay: Arrow can put those in order, and casts them wrongly.
+    Views of lists stay: Arrow can take their rows, but casts them wrongly.
 
-    >>> workable_type(pa.list_(pa.binary_view()))
+    >>> takeable_type(pa.list_(pa.binary_view()))
     ListType(list<item: binary>)
     """
     is_ = pa.types
     if is_.is_binary_view(type_) or is_.is_string_view(type_):
         return pa.binary() if is_.is_binary_view(type_) else pa.string()
     if is_.is_run_end_encoded(type_):
-        return workable_type(type_.value_type)
+        return takeable_type(type_.value_type)
     if is_.is_dictionary(type_):
-        # Small indices run out when batches with different values are joined.
-        return pa.dictionary(pa.int32(), workable_type(type_.value_type), type_.ordered)
+        # Small indices overflow when batches with different values are concatenated.
+        return pa.dictionary(pa.int32(), takeable_type(type_.value_type), type_.ordered)
     if is_.is_struct(type_):
-        return pa.struct([_workable_field(field) for field in type_])
+        return pa.struct([_takeable_field(field) for field in type_])
     if is_.is_map(type_):
-        key, item = _workable_field(type_.key_field), _workable_field(type_.item_field)
+        key, item = _takeable_field(type_.key_field), _takeable_field(type_.item_field)
         return pa.map_(key, item, type_.keys_sorted)
     if is_.is_fixed_size_list(type_):
-        return pa.list_(_workable_field(type_.value_field), type_.list_size)
+        return pa.list_(_takeable_field(type_.value_field), type_.list_size)
     if is_.is_list(type_):
-        return pa.list_(_workable_field(type_.value_field))
+        return pa.list_(_takeable_field(type_.value_field))
     if is_.is_large_list(type_):
-        return pa.large_list(_workable_field(type_.value_field))
+        return pa.large_list(_takeable_field(type_.value_field))
     return type_
 
 
-def _workable_field(field: pa.Field) -> pa.Field:
-    return field.with_type(workable_type(field.type))
+def _takeable_field(field: pa.Field) -> pa.Field:
+    return field.with_type(takeable_type(field.type))
 
 
 _ARROW_TYPES = {
@@ -183,7 +188,7 @@ _ARROW_TYPES = {
 
 
 def arrow_type(type_: Type) -> pa.DataType:
-    """Return the Arrow type that stands for a type, in data and in results; texts are strings."""
+    """Return the Arrow type of a type, in data and in results."""
     return _ARROW_TYPES.get(type_, pa.string())
 
 
@@ -211,31 +216,32 @@ def _accepts(type_: Type, given: pa.DataType) -> bool:
 def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     target = arrow_type(type_)
     if type_ == REAL and pa.types.is_integer(column.type):
-        _exact_floats(column)
+        _check_exact_floats(column)
     if pa.types.is_decimal(column.type):
-        column = column.cast(pa.string())  # the only way that Arrow rounds to the nearest float
+        column = column.cast(pa.string())  # only from text does Arrow round to the nearest float
     try:
         values = column.cast(target)
         if pa.types.is_string(target):
             values.validate(full=True)
     except pa.ArrowInvalid as error:
         message = str(error).splitlines()[0]
-        hint = f"values have to fit into {target}"
+        hint = f"values must be valid for the type {target}"
         raise DataError("wrong-value", message, hint, column=name) from error
     return values
 
 
-def _exact_floats(column: pa.ChunkedArray) -> None:
+def _check_exact_floats(column: pa.ChunkedArray) -> None:
+    """Raise an error at the first integer that a float may not represent exactly."""
     wide = column.cast(pa.int64())
     far = pc.or_(pc.greater(wide, EXACT_IN_A_FLOAT), pc.less(wide, -EXACT_IN_A_FLOAT))
     row = pc.index(far, True).as_py()
     if row >= 0:
-        message = "a whole number over 2^53 is not exact as a real"
+        message = "a whole number beyond 2^53 is not exact as a real"
         raise _BadRowError("wrong-value", message, "declare the field as int", row)
 
 
 def _timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return timestamps to the microsecond; finer ones and ones out of range are an error."""
+    """Return timestamps in microseconds; those that are finer or out of range are an error."""
     target = pa.timestamp("us", column.type.tz)
     try:
         return column.cast(target)
@@ -243,14 +249,14 @@ def _timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:
         back = column.cast(target, safe=False).cast(column.type, safe=False)
         row = pc.index(pc.not_equal(back, column), True).as_py()
     if column.type.unit == "ns":
-        message, hint = "a timestamp is finer than microseconds", "round it to microseconds first"
+        message, hint = "a timestamp is finer than microseconds", "round timestamps to microseconds"
         raise _BadRowError("sub-microsecond", message, hint, row)
-    hint = "timestamps span about 292,000 years before and after 1970"
+    hint = "a timestamp must be within about 292,000 years of 1970"
     raise _BadRowError("timestamp-range", "a timestamp is out of range", hint, row)
 
 
-def shown(key: pa.Scalar) -> object:
-    """Return a key as errors show it: a number where Python has no such date or time."""
+def display_value(key: pa.Scalar) -> object:
+    """Return a value as errors show it: a number for dates and times that Python cannot represent."""
     try:
         return key.as_py()
     except (ArithmeticError, ValueError, LookupError):
@@ -260,7 +266,7 @@ def shown(key: pa.Scalar) -> object:
 def _one_zone(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str], types: Sequence[Type]
 ) -> list[pa.ChunkedArray]:
-    """Return the columns with one zone for all timestamps, or none; columns of NULLs take it."""
+    """Return the columns; those of NULLs without a type take the time zone of the other timestamps."""
     zones = {
         name: column.type.tz
         for name, column, type_ in zip(names, columns, types, strict=True)
@@ -272,7 +278,7 @@ def _one_zone(
         raise DataError(
             "zones-mixed",
             f"`{with_zone[0]}` has a time zone and `{without[0]}` has none",
-            "give all timestamps a zone, or none",
+            "use a time zone in all timestamp columns, or in none",
             column=with_zone[0],
         )
     fitting = pa.timestamp("us", zones[with_zone[0]] if with_zone else None)
@@ -284,7 +290,7 @@ def _one_zone(
 
 def _type_hint(type_: Type, given: pa.DataType) -> str:
     if given == pa.uint64():
-        return "cast it to int64: half of the unsigned numbers do not fit"
+        return "cast the column to int64, if its values fit"
     if pa.types.is_timestamp(given):
         return "declare the field as timestamp"
     if pa.types.is_date(given):
@@ -299,54 +305,56 @@ def _type_hint(type_: Type, given: pa.DataType) -> str:
 
 
 def spans(begin: Ints, end: Ints) -> Ints:
-    """Return the numbers of several ranges, concatenated."""
+    """Return the numbers of the ranges from `begin[i]` up to `end[i] - 1`, concatenated."""
     sizes = end - begin
     offset = begin - (np.cumsum(sizes) - sizes)
     numbers: Ints = np.arange(int(sizes.sum())) + np.repeat(offset, sizes)
     return numbers
 
 
-def nothing(type_: pa.DataType) -> pa.Array:
-    """Return an empty Arrow array of any type; `pa.array([], type)` does not support them all."""
+def empty_array(type_: pa.DataType) -> pa.Array:
+    """Return an empty Arrow array of any type; `pa.array([], type)` does not support all types."""
     if isinstance(type_, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(type_, nothing(type_.storage_type))
+        return pa.ExtensionArray.from_storage(type_, empty_array(type_.storage_type))
     if pa.types.is_list(type_):
         start = pa.array([0], pa.int32())
-        return pa.ListArray.from_arrays(start, nothing(type_.value_type), type=type_)
+        return pa.ListArray.from_arrays(start, empty_array(type_.value_type), type=type_)
     return pa.nulls(0, type_)
 
 
-def no_rows(schema: pa.Schema) -> pa.Table:
+def empty_table(schema: pa.Schema) -> pa.Table:
     """Return a table without rows."""
-    return pa.table({field.name: nothing(field.type) for field in schema})
+    return pa.table({field.name: empty_array(field.type) for field in schema})
 
 
-def retyped(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Return a column that has no values, or lists without values, with another type."""
+def cast_empty(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Return a column of NULLs or empty lists, cast to another type; other columns are cast by Arrow."""
     if column.null_count == len(column):
         return pa.nulls(len(column), type_)
     if pa.types.is_list(type_) and pa.types.is_list(column.type):
-        lists = whole(column)
+        lists = combine_chunks(column)
         assert not len(lists.flatten())
         offsets = pa.array(np.zeros(len(lists) + 1, dtype=np.int32))
         mask = lists.is_null() if lists.null_count else None
-        return pa.ListArray.from_arrays(offsets, nothing(type_.value_type), type=type_, mask=mask)
+        return pa.ListArray.from_arrays(
+            offsets, empty_array(type_.value_type), type=type_, mask=mask
+        )
     return column.cast(type_)
 
 
-def joined(arrays: list[pa.Array]) -> pa.Array:
-    """Return several Arrow arrays of one type as one."""
+def concat_arrays(arrays: list[pa.Array]) -> pa.Array:
+    """Return Arrow arrays of one type, concatenated."""
     filled = [array for array in arrays if len(array)] or arrays[-1:]
     return filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
 
 
-def taken(array: pa.Array, places: Ints) -> pa.Array:
+def take(array: pa.Array, places: Ints) -> pa.Array:
     """Return the values of an Arrow array at some indices."""
     return array.take(pa.array(places))
 
 
-def whole(column: pa.ChunkedArray) -> pa.Array:
+def combine_chunks(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array, without a copy if it has one chunk."""
     if column.num_chunks == 1:
         return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else nothing(column.type)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else empty_array(column.type)

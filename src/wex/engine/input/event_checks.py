@@ -1,4 +1,4 @@
-"""Checks of single events: late ones, missing values, values outside of an enum."""
+"""Checks of events: late events, missing values, values that an enum does not list."""
 
 from __future__ import annotations
 
@@ -13,30 +13,27 @@ from wex.engine.input.sorting import in_order, sort_keys
 from wex.spec.types import REAL
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from wex.engine.arrays import Bools
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch
     from wex.errors import DataError
 
-    Bools = NDArray[np.bool_]
-
-LATE, MISSING, ENUM = range(3)  # the first fault of one event is reported
+LATE, MISSING, ENUM = range(3)  # in the order in which the faults of one event are reported
 
 
 def check_events(engine: Engine, batch: Batch) -> None:
     """Raise a FaultError at the first bad event of a batch.
 
-    NaN is checked where guards read a column, as a second scan would cost too much. It is reported
-    here if the event has another fault.
+    NaN is found where guards read a column, as a second scan would cost too much. It is reported
+    here only if the event has another fault.
     """
     if not (batch.end > batch.begin).any():
         return
     # Events of earlier batches, kept for lookback, have been checked.
-    wrong = [*_late(engine, batch), *_missing(engine, batch), *_unlisted(engine, batch)]
-    if not wrong:
+    faults = [*_late(engine, batch), *_missing(engine, batch), *_unlisted(engine, batch)]
+    if not faults:
         return
-    row, kind, name = min(wrong)
+    row, kind, name = min(faults)
     stream = batch.stream_of(row)
     raise FaultError(_error(engine, batch, row, kind, name), stream, row)
 
@@ -56,11 +53,11 @@ def _error(engine: Engine, batch: Batch, row: int, kind: int, name: str) -> Data
     return enum_error(value.as_py(), str(engine.fields[name]), name, key, position)
 
 
-Wrong = list[tuple[int, int, str]]  # row, kind, column
+Faults = list[tuple[int, int, str]]  # row, kind, column
 
 
-def _late(engine: Engine, batch: Batch) -> Wrong:
-    """Return the first event that sorts before the last event of its stream."""
+def _late(engine: Engine, batch: Batch) -> Faults:
+    """Return the first event that sorts before the last event of its stream, if there is one."""
     known = np.flatnonzero((batch.begin > batch.first) & (batch.end > batch.begin))
     order = engine.stream.order_by
     if not order or not len(known):
@@ -68,36 +65,36 @@ def _late(engine: Engine, batch: Batch) -> Wrong:
     rows = batch.begin[known]
     pairs = batch.table.take(pa.array(np.concatenate([rows - 1, rows])))
     columns = sort_keys(pairs, (), order, engine.fields)
-    fine = in_order(
+    punctual = in_order(
         [column.slice(0, len(rows)) for column in columns],
         [column.slice(len(rows)) for column in columns],
     )
-    bad = _first(~fine)
-    return [] if bad is None else [(int(rows[bad]), LATE, order[0])]
+    late = _first_true(~punctual)
+    return [] if late is None else [(int(rows[late]), LATE, order[0])]
 
 
-def _missing(engine: Engine, batch: Batch) -> Wrong:
-    faults: Wrong = []
+def _missing(engine: Engine, batch: Batch) -> Faults:
+    faults: Faults = []
     for name in engine.never_null:
         column = batch.table.column(name)
-        row = _first(column.is_null().to_numpy()) if column.null_count else None
+        row = _first_true(column.is_null().to_numpy()) if column.null_count else None
         if row is not None:
             faults.append((row, MISSING, name))
     return faults
 
 
-def _unlisted(engine: Engine, batch: Batch) -> Wrong:
-    faults: Wrong = []
+def _unlisted(engine: Engine, batch: Batch) -> Faults:
+    faults: Faults = []
     for name, type_ in engine.fields.items():
         if type_.values:
             column = batch.table.column(name)
             listed = pc.is_in(column, value_set=pa.array(type_.values, pa.string()))
-            row = _first(pc.and_not(pc.is_valid(column), listed).to_numpy())
+            row = _first_true(pc.and_not(pc.is_valid(column), listed).to_numpy())
             if row is not None:
                 faults.append((row, ENUM, name))
     return faults
 
 
-def _first(where: Bools) -> int | None:
-    row = int(np.argmax(where)) if len(where) else 0
-    return row if len(where) and where[row] else None
+def _first_true(mask: Bools) -> int | None:
+    row = int(np.argmax(mask)) if len(mask) else 0
+    return row if len(mask) and mask[row] else None

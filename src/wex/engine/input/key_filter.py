@@ -1,4 +1,4 @@
-"""Filters rows by key: the `where` argument of `find`, `--key` on the command line."""
+"""Filters rows by key: `where_key` of `find_in_file`, `--where-key` on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from wex.engine.files.options import TextOptions
 from wex.engine.files.texts import BadTextError, TextColumns
-from wex.engine.input.columns import conform, shown
+from wex.engine.input.columns import conform, display_value
 from wex.errors import MOST_NAMED, DataError, WexError, closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class KeyFilter:
-    """Keeps the rows with given key values; remembers other keys, to suggest if no row has these."""
+    """Keeps the rows with given key values; remembers some other keys, for the error if no row has these."""
 
     def __init__(
         self, spec: tree.Spec, fields: Mapping[str, Type], where: Mapping[str, object] | None
     ) -> None:
         if where is not None and not isinstance(where, Mapping):
-            hint = "give a dict of key columns and values, as {'symbol': 'A'}"
-            raise WexError("not-a-key", f"expected a dict of keys, got {where!r}", hint)
+            hint = "give a dict of key columns and values, such as {'symbol': 'A'}"
+            raise WexError("not-a-key", f"where_key must be a dict, got {where!r}", hint)
         self._keys = [name.text for name in spec.stream.partition_by]
         self._fields = fields
         self._wanted = {name: self._value(name, value) for name, value in (where or {}).items()}
@@ -37,9 +37,9 @@ class KeyFilter:
 
     def _value(self, name: str, value: object) -> pa.Array:
         if name not in self._keys:
-            hint = did_you_mean(str(name), self._keys, "its keys are")
+            hint = did_you_mean(str(name), self._keys, "the keys are")
             if not self._keys:
-                hint = "the stream line has no `partition by`: there is one stream"
+                hint = "the stream line has no `partition by`, so there are no keys"
             raise WexError("not-a-key", f"`{name}` is not a key of the stream", hint)
         type_ = self._fields[name]
         try:
@@ -48,7 +48,7 @@ class KeyFilter:
                 return TextColumns({name: type_}, options).values(name, pa.array([value]))
             return conform({name: pa.array([value])}, {name: type_}).column(0).chunk(0)
         except (BadTextError, DataError, pa.ArrowException, TypeError, UnicodeError):
-            hint = f"`{name}` is declared as {type_}: give a value of that type"
+            hint = f"`{name}` is declared as {type_}: give a value of this type"
             raise WexError(
                 "not-a-key", f"{value!r} is not a value of the key `{name}`", hint
             ) from None
@@ -61,17 +61,19 @@ class KeyFilter:
         mask = pa.chunked_array([pa.repeat(pa.scalar(True), table.num_rows)])
         for name, value in self._wanted.items():
             mask = pc.and_(mask, _equal(keys.column(name), value, name))
-        chosen = table.filter(mask)
-        self._rows += chosen.num_rows
+        rows = table.filter(mask)
+        self._rows += rows.num_rows
         if not self._rows:
-            self._note(keys)
-        return chosen
+            self._remember(keys)
+        return rows
 
-    def _note(self, keys: pa.Table) -> None:
+    def _remember(self, keys: pa.Table) -> None:
         for batch in keys.group_by(keys.column_names).aggregate([]).slice(0, 1000).to_batches():
             for row in range(batch.num_rows):
                 if len(self._others) < 1000:
-                    self._others[tuple(shown(column[row]) for column in batch.columns)] = None
+                    self._others[tuple(display_value(column[row]) for column in batch.columns)] = (
+                        None
+                    )
 
     def check(self) -> None:
         """Raise a DataError if no row had the wanted keys."""
@@ -82,14 +84,14 @@ class KeyFilter:
 
     def _hint(self) -> str:
         if not self._others:
-            return "there are no events at all"
+            return "the data has no events"
         names = [", ".join(_plain(value) for value in key) for key in self._others]
-        sought = ", ".join(_plain(shown(value[0])) for value in self._wanted.values())
+        sought = ", ".join(_plain(display_value(value[0])) for value in self._wanted.values())
         best = closest(sought, names)
         if best is not None:
             return f"did you mean {best}?"
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return f"there are {'; '.join(names[:MOST_NAMED])}{more}"
+        return f"the keys are {'; '.join(names[:MOST_NAMED])}{more}"
 
 
 def _plain(value: object) -> str:
@@ -97,7 +99,7 @@ def _plain(value: object) -> str:
 
 
 def _quoted(value: pa.Scalar) -> str:
-    key = shown(value)
+    key = display_value(value)
     return "NULL" if key is None else repr(key) if isinstance(key, str) else str(key)
 
 
@@ -112,20 +114,21 @@ def _equal(column: pa.ChunkedArray, value: pa.Array, name: str) -> pa.ChunkedArr
         if column.null_count == len(column):
             return pc.is_valid(column)
         has, had = ("a", "none") if column.type.tz is None else ("no", "one")
-        message = f"{shown(wanted)} has {has} time zone, the data has {had}"
-        raise DataError("zones-mixed", message, "write the key as the data has it", column=name)
+        message = f"the key {display_value(wanted)} has {has} time zone, the data has {had}"
+        hint = f"write the key {'without' if column.type.tz is None else 'with'} a time zone"
+        raise DataError("zones-mixed", message, hint, column=name)
     return pc.equal(column, wanted).fill_null(False)
 
 
-def keys_in_words(settings: Sequence[tuple[str, str]]) -> dict[str, str | None]:
-    """Return the keys of a command line, each read as a field of CSV: an empty one is NULL.
+def parse_keys(settings: Sequence[tuple[str, str]]) -> dict[str, str | None]:
+    """Return keys given on the command line; as in CSV, an empty value is NULL and `""` is empty.
 
-    >>> keys_in_words([("symbol", "A"), ("place", ""), ("note", '""')])
+    >>> parse_keys([("symbol", "A"), ("place", ""), ("note", '""')])
     {'symbol': 'A', 'place': None, 'note': ''}
     """
     names = [name for name, _ in settings]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        hint = "give one value for each key column; several streams are several calls"
+        hint = "give one value for each key column, and run the command once for each stream"
         raise WexError("not-a-key", f"two values are given for the key `{twice}`", hint)
     return {name: None if not text else "" if text == '""' else text for name, text in settings}

@@ -1,4 +1,4 @@
-"""Prepares a batch: validates its columns, sorts it by stream, joins the last events before it."""
+"""Prepares a batch: validates its columns, sorts its rows, adds the last events of each stream."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from wex.engine.input.batch import Batch
 from wex.engine.input.columns import conform, spans, table_of
-from wex.engine.input.schemas import as_before, left_open, open_columns
+from wex.engine.input.schemas import cast_to_schema, open_columns, schema_with_open
 from wex.engine.input.sorting import (
     changes,
+    check_order_columns,
     in_order,
     in_stream_order,
-    no_null_order,
     sort,
     sort_keys,
 )
@@ -23,15 +23,12 @@ from wex.errors import DataError
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterable
 
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.engine import Engine
     from wex.engine.input.columns import Data
     from wex.engine.state.state import State
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
-    from collections.abc import Iterable
 
 
 class PreparedInput:
@@ -50,23 +47,23 @@ class PreparedInput:
         given = table_of(data)
         table = conform(given, fields, self.stream.partition_by)
         if schema is not None:
-            table = as_before(table, schema)
+            table = cast_to_schema(table, schema)
         check_zones(self.stream.moments, table)
-        no_null_order(table, self.stream.order_by, self.stream.partition_by)
+        check_order_columns(table, self.stream.order_by, self.stream.partition_by)
         if self.stream.skip_nulls:
-            table = _without(table, engine.never_null)
+            table = _without_missing(table, engine.never_null)
         by = self.stream.partition_by, self.stream.order_by
         if sorted_rows and not in_stream_order(table, *by):
             raise DataError(
                 "unsorted",
                 "the rows are not sorted by key, then by the order columns",
-                "say PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE and SORT BY",
+                "use PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE BY and SORT BY",
             )
         self.table = sort(table, *by, fields)
         still_open = open_columns(given, fields)
         if schema is not None:
             still_open &= {field.name for field in schema if pa.types.is_null(field.type)}
-        self.schema = left_open(self.table.schema, still_open)  # of the batches so far
+        self.schema = schema_with_open(self.table.schema, still_open)  # of the batches so far
 
     @cached_property
     def starts(self) -> Ints:
@@ -82,13 +79,13 @@ class PreparedInput:
 
     @cached_property
     def keys(self) -> pa.Table:
-        """Return a row of keys for each stream; the column `#` keeps it a row if there is no key."""
+        """Return the keys, a row for each stream; because of the column `#` there are rows without keys, too."""
         first = pa.array(self.starts)
         named = {name: self.table.column(name).take(first) for name in self.stream.partition_by}
         return pa.table({"#": first, **named})
 
     def batch(self, prior: State) -> Batch:
-        """Return the batch; the new events of a stream follow the last ones of its prior state."""
+        """Return the batch, in which the new events of a stream follow the last ones of its prior state."""
         ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
         positions = prior.positions
         tails = prior.tails
@@ -96,18 +93,18 @@ class PreparedInput:
             return self._batch(self.table, self.starts, self.starts, ends, positions)
         kept = prior.tail_counts
         before = np.cumsum(kept)
-        whole = pa.concat_tables([tails, self.table])
+        table = pa.concat_tables([tails, self.table])
         if len(kept) > 1:
             sizes = ends - self.starts
-            rows = np.empty(whole.num_rows, dtype=np.int64)
+            rows = np.empty(table.num_rows, dtype=np.int64)
             first = np.cumsum(kept + sizes) - kept - sizes
             rows[spans(first, first + kept)] = np.arange(tails.num_rows)
             rows[spans(first + kept, first + kept + sizes)] = (
                 np.arange(self.table.num_rows) + tails.num_rows
             )
-            whole = whole.take(pa.array(rows))
+            table = table.take(pa.array(rows))
         return self._batch(
-            whole, self.starts + before - kept, self.starts + before, ends + before, positions
+            table, self.starts + before - kept, self.starts + before, ends + before, positions
         )
 
     def _batch(self, table: pa.Table, first: Ints, begin: Ints, end: Ints, position: Ints) -> Batch:
@@ -122,8 +119,8 @@ class PreparedInput:
             return late
         ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
         rows = spans(self.starts[known], ends[known])
-        ours = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
-        last, own = prior.tails.take(pa.array(ours)), self.table.take(pa.array(rows))
+        owners = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
+        last, own = prior.tails.take(pa.array(owners)), self.table.take(pa.array(rows))
         columns = sort_keys(pa.concat_tables([last, own]), (), self.stream.order_by, self._fields)
         late[rows] = ~in_order(
             [column.slice(0, len(rows)) for column in columns],
@@ -132,7 +129,7 @@ class PreparedInput:
         return late
 
 
-def missing(column: pa.ChunkedArray) -> Bools:
+def missing_mask(column: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows with NULL or NaN."""
     floating = pa.types.is_floating(column.type)
     if not column.null_count and not floating:
@@ -144,34 +141,34 @@ def missing(column: pa.ChunkedArray) -> Bools:
     return nulls
 
 
-def _without(table: pa.Table, names: list[str]) -> pa.Table:
+def _without_missing(table: pa.Table, names: list[str]) -> pa.Table:
     """Return the rows that have a value in all of the named columns."""
     gaps = np.zeros(table.num_rows, dtype=np.bool_)
     for name in names:
-        gaps |= missing(table.column(name))
+        gaps |= missing_mask(table.column(name))
     return table.filter(pa.array(~gaps)) if gaps.any() else table
 
 
 def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:
-    """Raise a DataError if a constant of the spec has a zone and the data has none, or the reverse."""
+    """Raise a DataError if a constant of the spec has a time zone and the data has none, or vice versa."""
     zones = {
         name: table.schema.field(name).type.tz
         for name in table.column_names
         if pa.types.is_timestamp(table.schema.field(name).type)
         and table.column(name).null_count
-        < table.num_rows  # a column of NULLs has been given a zone
+        < table.num_rows  # the zone of a column of NULLs is arbitrary
     }
     if not zones:
         return
     column, zone = next(iter(zones.items()))
-    for shown, zoned in moments:
+    for constant, zoned in moments:
         if zoned != (zone is not None):
             raise DataError(
                 "zones-mixed",
-                f"{shown} has {'a' if zoned else 'no'} time zone,"
+                f"{constant} has {'a' if zoned else 'no'} time zone,"
                 f" the data has {'one' if zone else 'none'}",
-                "write the constant with a zone, as in '2026-01-31 10:00+00:00'"
+                "write the constant with a time zone, as in '2026-01-31 10:00+00:00'"
                 if zone
-                else "write the constant without a zone",
+                else "write the constant without a time zone",
                 column=column,
             )

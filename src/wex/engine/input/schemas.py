@@ -1,8 +1,8 @@
-"""The schema of a stream over several batches: the first batch with values fixes a column's type.
+"""The schema of a stream over several batches.
 
-A column of NULLs may come without a type. Most fields have one Arrow type, so nothing is open. A
-field of type `other` can have any type, and timestamps may have a zone: such a column stays *open*
-until a batch has values in it, and the state then takes its type.
+A column of NULLs may come without an Arrow type. For most fields this does not matter, as the spec
+determines the type. But a field of type `other` can have any type, and timestamps may have a zone:
+such a column stays *open* until a batch has values in it, and the state then takes its type.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.batch import Batch, BatchView
-from wex.engine.input.columns import no_rows, retyped
+from wex.engine.input.columns import cast_empty, empty_table
 from wex.engine.state import schema as state_schema
 from wex.engine.state.state import State
 from wex.errors import DataError
@@ -27,15 +27,18 @@ if TYPE_CHECKING:
 
 
 def open_columns(data: pa.Table, fields: Mapping[str, Type]) -> frozenset[str]:
-    """Return the fields whose type the data leaves open; all timestamps have one zone."""
+    """Return the fields whose type the data leaves open.
+
+    All timestamps have the same zone, so they are open only if none of them has a type.
+    """
     untyped = {name for name in fields if pa.types.is_null(data.schema.field(name).type)}
     times = {name for name, type_ in fields.items() if type_ == TIMESTAMP}
     others = {name for name in untyped if fields[name] == OTHER}
     return frozenset(others | (times if times <= untyped else set()))
 
 
-def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table cast to the schema of earlier batches, in which open columns have type null."""
+def cast_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table cast to the schema of earlier batches, in which open columns are of type null."""
     for at, field in enumerate(schema):
         column = table.column(field.name)
         if column.type == field.type or pa.types.is_null(field.type):
@@ -43,23 +46,23 @@ def as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
         if column.null_count < len(column):
             raise DataError(
                 "wrong-column-type",
-                f"the batches before had {field.type}, this one has {column.type}",
-                "give a column one type in all batches",
+                f"earlier batches had {field.type}, this one has {column.type}",
+                "give each column one type in all batches",
                 column=field.name,
             )
         table = table.set_column(at, field, pa.nulls(len(column), field.type))
     return table
 
 
-def left_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
-    """Return a schema in which the named columns have type null."""
+def schema_with_open(schema: pa.Schema, names: frozenset[str]) -> pa.Schema:
+    """Return a schema in which the named columns are of type null."""
     return pa.schema(
         [field.with_type(pa.null()) if field.name in names else field for field in schema]
     )
 
 
-def closed(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
-    """Return a schema that an engine can run on: timestamps of type null get a type."""
+def runnable_schema(schema: pa.Schema, fields: Mapping[str, Type]) -> pa.Schema:
+    """Return a schema that an engine can run on: open timestamps get a type."""
     return pa.schema(
         [
             field.with_type(pa.timestamp("us"))
@@ -79,14 +82,14 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
-    """Return an empty batch, to ask folds for their types."""
+    """Return an empty batch, from which folds tell the types of their columns."""
     none = np.empty(0, dtype=np.int64)
-    batch = Batch(no_rows(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
+    batch = Batch(empty_table(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
     return BatchView(batch, engine.guarded)
 
 
-def promoted(engine: Engine, state: State, schema: pa.Schema) -> State:
-    """Return a state whose open columns have taken the types of a schema."""
+def state_with_types(engine: Engine, state: State, schema: pa.Schema) -> State:
+    """Return a state whose open columns have the types of a schema."""
     tails = state.tails
     if not tails.num_columns or tails.schema.types == schema.types:
         return state
@@ -105,11 +108,11 @@ def _with_types(table: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
     for at, field in enumerate(table.schema):
         type_ = types.get(field.name, field.type)
         if type_ != field.type:
-            table = table.set_column(at, field.name, retyped(table.column(at), type_))
+            table = table.set_column(at, field.name, cast_empty(table.column(at), type_))
     return table
 
 
-def stacked(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return windows of several batches as one table, with the types of the last one."""
+def concat_to_last_schema(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables as one, with the types of the last one; only open columns differ before."""
     types = dict(zip(tables[-1].schema.names, tables[-1].schema.types, strict=True))
     return pa.concat_tables([_with_types(table, types) for table in tables])

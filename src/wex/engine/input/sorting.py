@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import shown
+from wex.engine.input.columns import display_value
 from wex.errors import DataError
 from wex.spec.types import OTHER, Type
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from wex.engine.arrays import Bools, Ints
+
 
 def sort(
     table: pa.Table,
@@ -24,8 +26,8 @@ def sort(
     order_by: Sequence[str],
     fields: Mapping[str, Type],
 ) -> pa.Table:
-    """Return the rows stream by stream, each in its order; without `order by`, in that of the rows."""
-    no_null_order(table, order_by, partition_by)
+    """Return the rows sorted by key, then by the order columns; without these, in their given order."""
+    check_order_columns(table, order_by, partition_by)
     columns = sort_keys(table, partition_by, order_by, fields)
     if not columns or is_sorted(columns):
         return table
@@ -42,13 +44,13 @@ def in_key_order(table: pa.Table, keys: Sequence[str], fields: Mapping[str, Type
     return table.take(pa.array(sort_indices(columns)))
 
 
-def sort_indices(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
+def sort_indices(columns: Sequence[pa.ChunkedArray]) -> Ints:
     """Return the indices that sort some columns; the sort is stable."""
     rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])
     names = [f"#{n}" for n in range(len(columns) + 1)]
     by = [(name, "ascending") for name in names]
     indices = pc.sort_indices(pa.table([*columns, rows], names=names), sort_keys=by)
-    numbers: NDArray[np.int64] = indices.to_numpy().astype(np.int64)
+    numbers: Ints = indices.to_numpy().astype(np.int64)
     return numbers
 
 
@@ -67,18 +69,18 @@ def sort_keys(
     keys = [*partition_by, *order_by, *(ties if order_by else [])]
     columns: list[pa.ChunkedArray] = []
     for name in keys:
-        columns += _without_gaps(table.column(name))
+        columns += _sortable_columns(table.column(name))
     floats = [name for name in keys if order_by and pa.types.is_floating(table.column(name).type)]
-    # -0.0 equals 0.0, so their order needs the sign
+    # -0.0 equals 0.0: their signs decide the order.
     return [*columns, *(_sign(table.column(name)) for name in floats)]
 
 
-def _without_gaps(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """Return a column as columns without NULL and NaN that sort alike: NULL first, NaN last."""
+def _sortable_columns(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Return columns without NULL and NaN that sort like a column: NULL first, NaN last."""
     columns = []
     if column.null_count:
         columns.append(pc.is_valid(column))
-        column = column.fill_null(_SOMETHING.get(str(column.type), 0))
+        column = column.fill_null(_PLACEHOLDERS.get(str(column.type), 0))
     if pa.types.is_floating(column.type):
         missing = pc.is_nan(column)
         if pc.any(missing).as_py():
@@ -87,13 +89,13 @@ def _without_gaps(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     return [*columns, column]
 
 
-_SOMETHING: dict[str, object] = {"string": "", "bool": False}
+_PLACEHOLDERS: dict[str, object] = {"string": "", "bool": False}
 
 
 def in_stream_order(table: pa.Table, partition_by: Sequence[str], order_by: Sequence[str]) -> bool:
     """Tell whether rows are sorted by key, then by the order columns; ties may be in any order."""
     names = (*partition_by, *order_by)
-    columns = [column for name in names for column in _without_gaps(table.column(name))]
+    columns = [column for name in names for column in _sortable_columns(table.column(name))]
     return not columns or is_sorted(columns)
 
 
@@ -105,40 +107,38 @@ def is_sorted(columns: Sequence[pa.ChunkedArray]) -> bool:
     return bool(in_order(before, after).all())
 
 
-def in_order(
-    before: Sequence[pa.ChunkedArray], after: Sequence[pa.ChunkedArray]
-) -> NDArray[np.bool_]:
+def in_order(before: Sequence[pa.ChunkedArray], after: Sequence[pa.ChunkedArray]) -> Bools:
     """Return a mask of the rows of `before` that sort at or before the same row of `after`."""
     size = len(before[0]) if before else 0
     wrong = np.zeros(size, dtype=np.bool_)
     undecided = np.ones(size, dtype=np.bool_)
-    for one, two in zip(before, after, strict=True):
-        first, second = _comparable(one), _comparable(two)
-        if first is None or second is None:  # texts
-            wrong |= undecided & pc.greater(one, two).to_numpy()
-            undecided &= pc.equal(one, two).to_numpy()
+    for column, next_column in zip(before, after, strict=True):
+        values, next_values = _comparable(column), _comparable(next_column)
+        if values is None or next_values is None:  # texts
+            wrong |= undecided & pc.greater(column, next_column).to_numpy()
+            undecided &= pc.equal(column, next_column).to_numpy()
         else:
-            wrong |= undecided & (first > second)
-            undecided &= first == second
+            wrong |= undecided & (values > next_values)
+            undecided &= values == next_values
         if not undecided.any():
             break
     return ~wrong
 
 
 def deciding_column(
-    one: pa.Table, two: pa.Table, order_by: Sequence[str], fields: Mapping[str, Type]
+    first: pa.Table, second: pa.Table, order_by: Sequence[str], fields: Mapping[str, Type]
 ) -> str | None:
-    """Return the first column in which two events differ; None if only the sign of a zero does."""
+    """Return the first column in which two events differ; None if only the signs of zeros differ."""
     others = [name for name, type_ in fields.items() if type_ != OTHER]
     for name in (*order_by, *(name for name in others if name not in order_by)):
-        if not same(one.column(name), two.column(name))[0]:
+        if not equal_rows(first.column(name), second.column(name))[0]:
             return name
     return None
 
 
-def comes_after(one: pa.Table, two: pa.Table, name: str) -> bool:
-    """Tell whether the second of two events comes after the first one by a column."""
-    columns = _without_gaps(pa.concat_tables([one, two]).column(name))
+def comes_after(first: pa.Table, second: pa.Table, name: str) -> bool:
+    """Tell whether the second of two events has a greater value in a column."""
+    columns = _sortable_columns(pa.concat_tables([first, second]).column(name))
     return not in_order(
         [column.slice(1) for column in columns], [column.slice(0, 1) for column in columns]
     )[0]
@@ -150,42 +150,42 @@ def _comparable(column: pa.ChunkedArray) -> NDArray[Any] | None:
         return None
     if pa.types.is_temporal(column.type):
         column = column.cast(pa.int32() if pa.types.is_date(column.type) else pa.int64())
-    found: NDArray[Any] = column.to_numpy()
-    return found
+    values: NDArray[Any] = column.to_numpy()
+    return values
 
 
-def changes(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+def changes(column: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows, from the second on, that differ from the row before."""
-    found = np.zeros(max(len(column) - 1, 0), dtype=np.bool_)
-    for each in _without_gaps(column):
-        values = _comparable(each)
+    differs = np.zeros(max(len(column) - 1, 0), dtype=np.bool_)
+    for part in _sortable_columns(column):
+        values = _comparable(part)
         if values is None:
-            found |= pc.not_equal(each.slice(0, len(each) - 1), each.slice(1)).to_numpy()
+            differs |= pc.not_equal(part.slice(0, len(part) - 1), part.slice(1)).to_numpy()
         else:
-            found |= values[:-1] != values[1:]
-    return found
+            differs |= values[:-1] != values[1:]
+    return differs
 
 
-def same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> NDArray[np.bool_]:
+def equal_rows(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Bools:
     """Return a mask of the rows in which two columns are equal; NULL equals NULL, NaN equals NaN."""
-    size = len(one)
-    both = pa.chunked_array([*one.chunks, *two.chunks], one.type)
-    found = np.ones(size, dtype=np.bool_)
-    for each in _without_gaps(both):
-        values = _comparable(each)
+    size = len(left)
+    both = pa.chunked_array([*left.chunks, *right.chunks], left.type)
+    equal = np.ones(size, dtype=np.bool_)
+    for part in _sortable_columns(both):
+        values = _comparable(part)
         if values is None:
-            found &= pc.equal(each.slice(0, size), each.slice(size)).to_numpy()
+            equal &= pc.equal(part.slice(0, size), part.slice(size)).to_numpy()
         else:
-            found &= values[:size] == values[size:]
-    return found
+            equal &= values[:size] == values[size:]
+    return equal
 
 
 def _take(column: pa.ChunkedArray, indices: pa.Array, name: str) -> pa.ChunkedArray:
     try:
         return column.take(indices)
     except (pa.ArrowNotImplementedError, NotImplementedError):
-        message = f"Arrow cannot put values of type {column.type} in order"
-        hint = "convert the column, or leave it out of the stream line"
+        message = f"Arrow cannot sort rows with type {column.type}"
+        hint = "convert the column, or remove the field from the stream line"
         raise DataError("wrong-column-type", message, hint, column=name) from None
 
 
@@ -194,18 +194,20 @@ def _sign(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(~negative)])
 
 
-def no_null_order(table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]) -> None:
+def check_order_columns(
+    table: pa.Table, order_by: Sequence[str], partition_by: Sequence[str]
+) -> None:
     """Raise a DataError at the first row with NULL or NaN in an order column."""
     for name in order_by:
         column = table.column(name)
         bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
         row = pc.index(bad, True).as_py()
         if row >= 0:
-            key = tuple(shown(table.column(key)[row]) for key in partition_by)
+            key = tuple(display_value(table.column(key)[row]) for key in partition_by)
             raise DataError(
                 "null-order",
-                f"row {row} of the data has no value to order by",
-                "every event needs its place in the stream: filter such rows out",
+                f"NULL or NaN in a column of `order by`, in row {row} of the data",
+                "filter out rows without a value in this column",
                 column=name,
                 key=key,
             )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import Faults, all_known, compile_term
-from wex.engine.input.columns import whole
+from wex.engine.input.columns import combine_chunks
 from wex.engine.kernels.types import read_only
 from wex.framing import require
 from wex.spec.types import OTHER, Type
@@ -176,7 +176,7 @@ def _stored(term: Term, type_: Type, rows: BatchView) -> pa.Array:
             return pa.array([term.value] * rows.size, pa.string())
         assert isinstance(term, Field)
         column = rows.batch.table.column(term.name)
-        values = whole(column)
+        values = combine_chunks(column)
         if not term.offset:
             return values
         known = rows.known(term.name, term.offset)

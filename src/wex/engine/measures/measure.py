@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import UNKNOWN, Faults, all_known, compile_term
-from wex.engine.input.columns import whole
+from wex.engine.input.batch import TextCodes
+from wex.engine.input.columns import combine_chunks
 from wex.engine.measures import Result, fold_of, shared_key
 from wex.engine.state import schema
 from wex.theory.terms import Constant, Field
@@ -63,7 +64,8 @@ class WindowMeasures:
         for at, fold in enumerate(self.folds):
             relevant = fold.relevant_rows(rows)
             parts = {
-                name: whole(carried.column(schema.part(at, name))) for name in fold.types_of(rows)
+                name: combine_chunks(carried.column(schema.part(at, name)))
+                for name in fold.types_of(rows)
             }
             items.append(fold.lift(rows, relevant, panes, parts))
             before = carried.column(schema.part(at, schema.FAILED)).to_numpy()
@@ -182,7 +184,7 @@ class _Results:
 
     def field(self, name: str, _offset: int, _extra: int = 0) -> NDArray[np.generic]:
         values = self._results[name].values
-        return self._texts[0][name] if isinstance(values, pa.Array) else values
+        return self._text_codes.columns[name] if isinstance(values, pa.Array) else values
 
     def known(self, name: str, _offset: int) -> Bools | None:
         result = self._results[name]
@@ -192,21 +194,15 @@ class _Results:
         return result.known
 
     @cached_property
-    def _texts(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, int]]:
-        """Return the columns of texts as codes, and the code of each text."""
-        names = [
-            name
-            for name, result in self._results.items()
-            if isinstance(result.values, pa.Array) and pa.types.is_string(result.values.type)
-        ]
-        whole = pa.concat_arrays([self._results[name].values for name in names])
-        encoded = whole.dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        parts = {
-            name: codes[at * self.size : (at + 1) * self.size] for at, name in enumerate(names)
-        }
-        return parts, {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+    def _text_codes(self) -> TextCodes:
+        arrays = {name: result.values for name, result in self._results.items()}
+        return TextCodes(
+            {
+                name: pa.chunked_array([array])
+                for name, array in arrays.items()
+                if isinstance(array, pa.Array) and pa.types.is_string(array.type)
+            }
+        )
 
     def code(self, text: str) -> int:
-        codes = self._texts[1]
-        return codes.setdefault(text, len(codes))
+        return self._text_codes.code(text)

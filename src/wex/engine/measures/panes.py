@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wex.engine.input.columns import joined, spans, taken
+from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.kernels.folds import scanned
 from wex.threads import cached_property
 
@@ -94,11 +94,11 @@ class Panes:
             return column
         if len(self.batch.begin) == 1:
             begin, end = int(self.batch.begin[0]), int(self.batch.end[0])
-            return joined([carried, column.slice(begin, end - begin)])
+            return concat_arrays([carried, column.slice(begin, end - begin)])
         places = np.empty(self.count, dtype=np.int64)
         places[self.held] = np.arange(len(carried))
         places[self.own] = self.rows + len(carried)
-        return taken(joined([carried, column]), places)
+        return take(concat_arrays([carried, column]), places)
 
 
 @dataclass(frozen=True, eq=False)

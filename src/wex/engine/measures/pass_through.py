@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import joined, nothing, taken
+from wex.engine.input.columns import concat_arrays, empty_array, take
 from wex.engine.kernels import folds
 from wex.engine.measures.fold import (
     Fold,
@@ -92,7 +92,7 @@ class Collect(PassThrough):
         sizes = sizes_of(panes, present, lengths)
         items = items_of(panes, sizes)
         if not len(lists):
-            spread = panes.spread_column(own, nothing(own.type))
+            spread = panes.spread_column(own, empty_array(own.type))
             column = spread if sizes is None else spread.filter(pa.array(sizes > 0))
         else:
             column = self._spread(own, present, panes, lists, lengths, items)
@@ -120,7 +120,7 @@ class Collect(PassThrough):
         offset = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
         places[np.arange(len(flat)) + offset] = np.arange(len(flat))
         places[before[own_panes]] = rows + len(flat)
-        return taken(joined([flat, own]), places)
+        return take(concat_arrays([flat, own]), places)
 
     def of_items(self, items: Items, column: pa.Array) -> FoldItems:
         return _CollectItems(items, column)
@@ -141,7 +141,7 @@ class _CollectItems(FoldItems):
         sizes = ranges.high - ranges.low
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(int(offsets[-1])) + np.repeat(ranges.low - offsets[:-1], sizes)
-        flat = taken(self._column, places)
+        flat = take(self._column, places)
         return {"value": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)}
 
 
@@ -184,5 +184,5 @@ class _DistinctItems(_CollectItems):
         first.sort()
         counts = np.bincount(owners[first], minlength=len(sizes))
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        flat = taken(self._column, places[first])
+        flat = take(self._column, places[first])
         return {"value": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)}

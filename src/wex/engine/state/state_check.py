@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import arrow_type, no_rows, whole
-from wex.engine.input.schemas import closed, held_columns, no_events
-from wex.engine.input.sorting import same
+from wex.engine.input.columns import arrow_type, combine_chunks, empty_table
+from wex.engine.input.schemas import held_columns, no_events, runnable_schema
+from wex.engine.input.sorting import equal_rows
 from wex.engine.kernels.registers import SLOTS
 from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
 from wex.engine.state import schema
@@ -44,7 +44,7 @@ def check_state(state: State, engine: Engine) -> None:
     """Raise an UnsoundError unless an engine can go on from a state."""
     lists = schema.list_names(len(engine.windows))
     require(list(state.lists) == lists, "its lists are not those of the windows")
-    expected = engine.fresh(0, no_rows(_declared(engine))).streams
+    expected = engine.fresh(0, empty_table(_declared(engine))).streams
     require(state.streams.column_names == expected.column_names, "its streams have other columns")
     for name in expected.column_names:
         if not name.startswith(schema.KEY):
@@ -60,7 +60,7 @@ def check_state(state: State, engine: Engine) -> None:
     _check_assumption(state.numbers(schema.ASSUMPTION), positions, engine)
     events = _declared(engine)
     if kept.any():
-        events = closed(state.tails.schema, engine.fields)
+        events = runnable_schema(state.tails.schema, engine.fields)
     for at, window in enumerate(engine.windows):
         _check_window(state, at, window, engine, events)
 
@@ -111,7 +111,7 @@ def _check_tails(state: State, engine: Engine) -> None:
                 require(keys.null_count == len(keys), f"the key `{name}` has a value")
                 column = column.cast(keys.type)
             require(keys.type == column.type, f"the key `{name}` has another type")
-            require(same(keys.take(owners), column).all(), "an event is of another stream")
+            require(equal_rows(keys.take(owners), column).all(), "an event is of another stream")
 
 
 def _stands_for(given: pa.DataType, type_: Type) -> bool:
@@ -188,7 +188,7 @@ def _check_clock(held: pa.Table, starts: Ints, window: Window, engine: Engine) -
     if window.planned.clauses.within_events is not None:
         expected = starts
     elif window.planned.clauses.within_time is not None:
-        expected = whole(held.column(schema.TIME)).view(pa.int64()).to_numpy()
+        expected = combine_chunks(held.column(schema.TIME)).view(pa.int64()).to_numpy()
     require((clock == expected).all(), "the clock of an open start is wrong")
 
 
@@ -215,7 +215,9 @@ def _check_folds(
 ) -> None:
     rows = no_events(engine, events)
     for at, fold in enumerate(window.measuring.folds):
-        parts = {name: whole(held.column(schema.part(at, name))) for name in fold.types_of(rows)}
+        parts = {
+            name: combine_chunks(held.column(schema.part(at, name))) for name in fold.types_of(rows)
+        }
         fold.check(parts, sizes)
         require(
             not held.column(schema.part(at, schema.FAILED)).null_count,

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import whole
+from wex.engine.input.columns import combine_chunks
 from wex.engine.state.state import FRAME, joined
 
 if TYPE_CHECKING:
@@ -135,6 +135,6 @@ def _hashable(column: pa.ChunkedArray) -> list[object]:
         column = column.cast(pa.int32())
     elif pa.types.is_floating(column.type):  # by their bits: -0.0 as 0.0, and one NaN for all
         column = pc.if_else(pc.is_nan(column), math.nan, pc.add(column, 0.0))
-        column = whole(column).view(pa.int64())
+        column = combine_chunks(column).view(pa.int64())
     values: list[object] = column.to_pylist()
     return values

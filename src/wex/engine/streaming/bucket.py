@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.data_errors import arrow_errors
-from wex.engine.input.bad_events import Silences
-from wex.engine.input.bad_rows import Sieve
-from wex.engine.input.columns import conform, no_rows
-from wex.engine.input.schemas import stacked
-from wex.engine.input.sorting import no_null_order
+from wex.engine.input.bad_events import StreamGaps
+from wex.engine.input.bad_rows import BadRowFilter
+from wex.engine.input.columns import conform, empty_table
+from wex.engine.input.schemas import concat_to_last_schema
+from wex.engine.input.sorting import check_order_columns
 from wex.engine.running_streams import RunningStreams, ended
 from wex.engine.state.state import to_ipc, valid_table
 from wex.engine.streaming.expiry import next_expiry, without_expired
@@ -79,8 +79,8 @@ class Bucket:
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
-        """Make the sieve for the rows of this batch."""
-        self.sieve = Sieve(self.engine, self.rules.bad_rows)
+        """Make the filter for the bad rows of this batch."""
+        self.row_filter = BadRowFilter(self.engine, self.rules.bad_rows)
 
     @classmethod
     def of(cls, engine: Engine, rules: Rules, saved: bytes | None = None) -> Bucket:
@@ -117,7 +117,7 @@ class Bucket:
         """
         if rows is None:
             return self.advance(watermark)
-        rows = declared(self.engine, self.sieve.alone(_in_utc(rows)))
+        rows = declared(self.engine, self.row_filter.without_bad_rows(_in_utc(rows)))
         late = _at_or_before(self._times(rows), watermark)
         self._count_late(rows, late)
         rows = rows.filter(pa.array(~late))
@@ -134,7 +134,9 @@ class Bucket:
             due = self.waiting.filter(pa.array(passed))
             self.waiting = self.waiting.filter(pa.array(~passed)).combine_chunks()
             if self.rules.bad_rows != "fail":
-                due = self.sieve.alone(due)  # rows may have arrived under another rule
+                due = self.row_filter.without_bad_rows(
+                    due
+                )  # rows may have arrived under another rule
             if due.num_rows:
                 tables.extend(self._run_due(due))
         if self.rules.expire_after is not None:
@@ -163,7 +165,7 @@ class Bucket:
         """Return the windows of rows, which run at once; rows that are late for their key are dropped."""
         if rows is None:
             return self._result([])
-        arriving = self.streams.prepared(self.sieve.alone(_in_utc(rows)))
+        arriving = self.streams.prepared(self.row_filter.without_bad_rows(_in_utc(rows)))
         late = arriving.late(self.streams.recall(arriving))
         if self.rules.late == "error" and late.any():
             self._refuse(arriving.table)
@@ -204,7 +206,7 @@ class Bucket:
             except DataError as error:
                 # Without the bad rows silences may be longer, so that the rest is cut anew.
                 rest = self.streams.prepared(arriving.table.filter(pa.array(parts >= part)))
-                tables += self._run_due(self._sifted(rest, silence, error))
+                tables += self._run_due(self._without_bad_events(rest, silence, error))
                 self._forget_empty()
                 return tables
         return tables
@@ -216,13 +218,15 @@ class Bucket:
         if empty.any():
             self._replace_state(state.take(np.flatnonzero(~empty)))
 
-    def _sifted(self, arriving: PreparedInput, silence: int, error: DataError) -> pa.Table:
+    def _without_bad_events(
+        self, arriving: PreparedInput, silence: int, error: DataError
+    ) -> pa.Table:
         prior = self.streams.recall(arriving)
         last = np.zeros(prior.size, dtype=np.int64)
         known = np.flatnonzero(prior.tail_counts > 0)
         last[known] = self._last_times(prior.take(known))
-        silences = Silences(self._times(arriving.table), last, silence)
-        return self.sieve.sifted(arriving, prior, error, silences)
+        gaps = StreamGaps(self._times(arriving.table), last, silence)
+        return self.row_filter.without_bad_events(arriving, prior, error, gaps)
 
     def _end_streams(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
         """Return the windows that the end of some streams reports, and start these streams anew."""
@@ -233,7 +237,9 @@ class Bucket:
 
     def _feed(self, rows: pa.Table) -> pa.Table:
         """Return the windows of rows, without the rows that are bad in their stream."""
-        windows, count = self.sieve.through(self.streams.feed, self.streams.recall, rows)
+        windows, count = self.row_filter.feed_good_rows(
+            self.streams.feed, self.streams.recall, rows
+        )
         return self._count_processed(windows, count)
 
     def _fed(self, rows: pa.Table) -> pa.Table:
@@ -246,7 +252,7 @@ class Bucket:
 
     def _result(self, tables: Sequence[pa.Table]) -> pa.Table:
         self.counts.open = self.streams.held()
-        return stacked(tables) if tables else pa.table({})
+        return concat_to_last_schema(tables) if tables else pa.table({})
 
     def _count_late(self, rows: pa.Table, late: np.ndarray) -> None:
         count = int(late.sum())
@@ -348,13 +354,13 @@ def _waiting(engine: Engine, rows: bytes) -> pa.Table:
         table = declared(engine, valid_table(rows))
         order = engine.stream.order_by
         require(order and engine.fields[order[0]] in (TIMESTAMP, INT), "rows wait without a time")
-        no_null_order(table, order, engine.stream.partition_by)
+        check_order_columns(table, order, engine.stream.partition_by)
         return table
 
 
 def declared(engine: Engine, rows: pa.Table) -> pa.Table:
     """Return the columns of the stream; one that is missing, or does not fit, is a DataError."""
-    conform(no_rows(rows.schema), engine.fields, engine.stream.partition_by)
+    conform(empty_table(rows.schema), engine.fields, engine.stream.partition_by)
     return rows.select(list(engine.fields))
 
 
