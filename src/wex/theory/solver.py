@@ -296,12 +296,24 @@ def assignments(
             solver.add(mark == translation.guard(guard))
         solver.add(translation.domains)
     # Every model is a row. All other rows first differ from it at some place: for each place, the
-    # prefix that differs there is searched later.
+    # prefix that differs there is searched later. The solver has a scope for each value of a prefix,
+    # as `check` with many assumptions takes far longer in Python than in z3.
     pending: list[tuple[bool, ...]] = [()]
+    scopes: list[bool] = []
     while pending:
         prefix = pending.pop()
         with context:  # released while the caller uses the row
-            answer = solver.check([literals[index][value] for index, value in enumerate(prefix)])
+            common = next(
+                (at for at, (one, two) in enumerate(zip(scopes, prefix, strict=False)) if one != two),
+                min(len(scopes), len(prefix)),
+            )
+            if common < len(scopes):
+                solver.pop(len(scopes) - common)
+            for index in range(common, len(prefix)):
+                solver.push()
+                solver.add(literals[index][prefix[index]])
+            scopes = list(prefix)
+            answer = solver.check()
             if answer == z3.unknown:
                 raise UndecidedError(solver.reason_unknown())
             if answer == z3.unsat:
