@@ -80,3 +80,13 @@ def test_lookback_is_said_where_the_text_gives_less() -> None:
 def test_what_accepts_nothing() -> None:
     spec = wex.parse("stream s (x real) window w where begin > end")
     assert wex.equivalent(spec, wex.to_regex(spec)).holds is True
+
+
+@pytest.mark.parametrize(
+    "match", ["(([x > 1] any) | [x > 2]{9}){0,1000}", "((([x > 1]){16}){0,1000})*"]
+)
+def test_a_formula_that_is_nested_too_deeply_is_an_error(match: str) -> None:
+    spec = wex.parse(f"stream s (x real) window w match {match}")
+    with pytest.raises(wex.WexError) as caught:
+        wex.to_formula(spec)
+    assert caught.value.code == "too-deep"

@@ -15,7 +15,7 @@ from wex.automata import dfa as automata
 from wex.automata.minimise import minimise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from wex.automata.dfa import DFA
 
@@ -235,13 +235,49 @@ class RegexFactory:
                 break
         return choices[0] if len(choices) == 1 else self.union(choices)
 
+    def successors(self, roots: Iterable[Regex]) -> Callable[[Regex], list[Regex]]:
+        """Return the function from an expression derived from the roots to its derivatives by class.
+
+        Derivatives contain no sets but those of the roots and their unions and intersections. So one
+        derivative serves all classes that these sets do not tell apart.
+        """
+        masks = self._masks(roots)
+        kinds: dict[tuple[int, ...], int] = {}
+        firsts: list[int] = []
+        kind_of = []
+        for cls in range(self.width):
+            key = tuple(mask >> cls & 1 for mask in masks)
+            if key not in kinds:
+                kinds[key] = len(firsts)
+                firsts.append(cls)
+            kind_of.append(kinds[key])
+
+        def derivatives(regex: Regex) -> list[Regex]:
+            derived = [self.derivative(regex, cls) for cls in firsts]
+            return [derived[kind] for kind in kind_of]
+
+        return derivatives
+
+    @staticmethod
+    def _masks(roots: Iterable[Regex]) -> list[int]:
+        """Return the sets of classes in some expressions."""
+        masks: dict[int, None] = {}
+        pending = list(roots)
+        seen = set(pending)
+        while pending:
+            kind, content = pending.pop().key[:2]
+            if kind == "symbol":
+                assert isinstance(content, int)
+                masks[content] = None
+            else:
+                assert isinstance(content, tuple)
+                pending += [part for part in content if part not in seen]
+                seen.update(content)
+        return list(masks)
+
     def automaton(self, regex: Regex) -> DFA:
         """Return the minimal automaton of an expression."""
-
-        def successors(state: Regex) -> list[Regex]:
-            return [self.derivative(state, cls) for cls in range(self.width)]
-
-        return minimise(automata.build(self.classes, regex, successors, _is_nullable))
+        return minimise(automata.build(self.classes, regex, self.successors([regex]), _is_nullable))
 
 
 def _parts(regex: Regex) -> tuple[Regex, ...]:

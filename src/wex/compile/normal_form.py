@@ -104,11 +104,7 @@ class PairAutomata:
         """Return one automaton for all expressions that begin somewhere, and the state of each."""
         factory = self.factory
         distinct = list(dict.fromkeys(begins)) or [factory.nothing]
-
-        def successors(regex: Regex) -> list[Regex]:
-            return [factory.derivative(regex, cls) for cls in range(factory.width)]
-
-        states, table = explore(distinct, successors)
+        states, table = explore(distinct, factory.successors(distinct))
         final = np.array([state.nullable for state in states], dtype=np.bool_)
         rows = np.array(table, dtype=np.int32).reshape(len(states), factory.width)
         window, blocks = _merged(np.array(factory.classes, dtype=np.int32), rows, final)

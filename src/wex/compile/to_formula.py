@@ -8,11 +8,13 @@ a boundary has a formula of its own.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from wex.compile.to_predicate import fresh_names, with_lookback
 from wex.compile.window import ANYWHERE
+from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 
@@ -52,12 +54,22 @@ def _translated(spec: tree.Spec, window: tree.Window) -> tree.Window:
         both([writer.before(pair.after or ANYWHERE, begin), writer.between(pair.match, begin, end)])
         for pair in window.pairs
     ]
-    return replace(window, pairs=(), where=either(pairs))
+    formula = either(pairs)
+    if tree.deeper_than(tree.MAX_DEPTH, formula) is not None:
+        raise _too_deep()
+    return replace(window, pairs=(), where=formula)
+
+
+def _too_deep() -> WexError:
+    message = f"the formula of this expression is nested more than {tree.MAX_DEPTH} levels deep"
+    hint = "keep the regular expression, or make the counts in it smaller"
+    return WexError("too-deep", message, hint)
 
 
 class _Writer:
     def __init__(self, names: Iterator[str]) -> None:
         self.names = names
+        self._depth = 0
 
     def before(self, regex: tree.Regex, begin: Boundary) -> tree.Expr:
         """Return the formula for "all grams before a boundary are in a language"."""
@@ -73,6 +85,19 @@ class _Writer:
 
     def between(self, regex: tree.Regex, x: Boundary, y: Boundary) -> tree.Expr:
         """Return the formula for "the grams between two boundaries are in a language"."""
+        with self._deeper():
+            return self._between(regex, x, y)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        """Raise an error if the formula is nested too deeply to be read again."""
+        self._depth += 1
+        if self._depth > tree.MAX_DEPTH:
+            raise _too_deep()
+        yield
+        self._depth -= 1
+
+    def _between(self, regex: tree.Regex, x: Boundary, y: Boundary) -> tree.Expr:
         match regex:
             case tree.Empty():
                 return _compare(x, "=", y)
@@ -127,14 +152,9 @@ class _Writer:
         """Return the formula for "a boundary splits the grams", or for an empty rest."""
         name = next(self.names)
         z = Boundary(tree.Ref(name))
-        inside = both(
-            [
-                _compare(x, "<=", z),
-                _compare(z, "<", y),
-                self.between(first, x, z),
-                self._sequence(list(rest), z, y),
-            ]
-        )
+        with self._deeper():
+            parts = [self.between(first, x, z), self._sequence(list(rest), z, y)]
+        inside = both([_compare(x, "<=", z), _compare(z, "<", y), *parts])
         choices: list[tree.Expr] = [tree.Quantified("exists", tree.Name(name), inside)]
         if all(map(_nullable, rest)):
             choices.append(self.between(first, x, y))

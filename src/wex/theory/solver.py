@@ -304,7 +304,11 @@ def assignments(
         prefix = pending.pop()
         with context:  # released while the caller uses the row
             common = next(
-                (at for at, (one, two) in enumerate(zip(scopes, prefix, strict=False)) if one != two),
+                (
+                    at
+                    for at, (one, two) in enumerate(zip(scopes, prefix, strict=False))
+                    if one != two
+                ),
                 min(len(scopes), len(prefix)),
             )
             if common < len(scopes):
