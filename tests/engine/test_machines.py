@@ -38,7 +38,7 @@ def test_small_blocks_and_moving_lists_give_the_same(text: str, recipe: Recipe) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "BLOCK", 50)
         patch.setattr(choose, "BLOCK", 7)
-        patch.setattr(choose, "ROOM", 3)
+        patch.setattr(choose, "first_room", lambda _: 1)
         assert_same(run(Engine(plan_of(spec)), table), expected)
         assert_same(run(Engine(plan_of(spec), most_configs=1), table), expected)
 

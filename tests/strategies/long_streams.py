@@ -43,18 +43,44 @@ bounded = st.builds(
 )
 chains = st.builds(
     lambda first, middle, count, last: f"{first} {middle}{{{count}}} {last}",
-    st.sampled_from(["", "[ok]", "[x = 0]"]),
-    st.sampled_from(["any", "[x > 0]", "[x != 2]"]),
+    # After a loop, starts enter the chain together, or younger ones before older ones.
+    st.sampled_from(
+        ["", "[ok]", "[x = 0]", "[x != 1]* [x = 1]", "([x = 0] [x != 1]* [x = 1] | [x = 2])"]
+    ),
+    st.sampled_from(["any", "any", "[x > 0]", "[x != 2]"]),
     st.integers(8, 14),
     st.sampled_from(["", "", "any*", "[ok]", "[x = 0]* [ok]"]),
 )
-matches = st.one_of(singles, sequences, chains, st.tuples(sequences, sequences).map(" | ".join))
+# Starts are born into several states by turns, which breaks the lists of starts into many runs.
+parallels = st.builds(
+    lambda loops, ends, last: (
+        " | ".join(
+            f"[x = {value}] {loop} {end}"
+            for value, (loop, end) in enumerate(zip(loops, ends, strict=True))
+        )
+        + last
+    ),
+    st.lists(st.sampled_from(["any*", "[ok]*", "[x != 3]*"]), min_size=3, max_size=3),
+    st.lists(st.sampled_from(["any", "[x = 3]", "[ok]", "[not ok] any*"]), min_size=3, max_size=3),
+    st.sampled_from(["", " | [x = 3] any* [x = 0]"]),
+)
+matches = st.one_of(
+    singles, sequences, chains, chains, parallels, st.tuples(sequences, sequences).map(" | ".join)
+)
 prefixes = st.sampled_from(
     ["", "", "", "after any* [x = 0]", "after (any{3})*", "after ()", "after any* [ok] [not ok]"]
 )
 untils = st.sampled_from(["", "", "until [x = 0]", "until [x = 0] or end", "until [ok] or end"])
 limits = st.sampled_from(
-    ["", "", "within 3 events", "within 8 events", "within 6 seconds", "within 20 seconds"]
+    [
+        "",
+        "",
+        "within 1 events",
+        "within 3 events",
+        "within 8 events",
+        "within 6 seconds",
+        "within 20 seconds",
+    ]
 )
 keeps = st.sampled_from(["", "keep shortest", "keep longest", "keep disjoint"])
 havings = st.sampled_from(["", "", "", "having n > 2", "having total < 9"])

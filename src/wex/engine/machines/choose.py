@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 MOST_CONFIGS = 256
 BLOCK = 4096  # events that `configs` traces before it acts on them
-ROOM = 1 << 16  # windows that the buffers hold, beside one for each row
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Machine:
         else:
             kernel, states = run_moving, len(self.tables.move)
             lists = 2 * states + len(self.tables.chain_size) + 1
-        room = rows + ROOM
+        room = first_room(rows)
         while True:
             buffers = allocate(streams, room, last=last, lists=lists, states=states, block=BLOCK)
             if kernel(codes, clock, self.tables, self.clauses, streams, buffers, last):
@@ -102,6 +101,11 @@ class Machine:
         return np.zeros(
             len(slot), dtype=np.bool_
         )  # a start whose window has its length is no longer open
+
+
+def first_room(rows: int) -> int:
+    """Return for how many windows of a batch there is room at first; if there are more, it grows."""
+    return rows + (1 << 16)
 
 
 def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
