@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import wex
 from tests.engine.compare import assert_same
-from tests.strategies.long_streams import COUNTED, STREAM, Recipe, few_starts, recipes, window_specs
+from tests.strategies.long_streams import COUNTED, FORMS, STREAM, Recipe, recipes, window_specs
 from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine
 from wex.engine.input import batch
@@ -57,15 +57,22 @@ def test_every_cut_of_a_long_stream_gives_the_same(
     assert_same(by_stream(in_pieces(spec, table, cuts)), by_stream(wex.find(spec, table)))
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("keep", ["all", "shortest", "longest", "disjoint"])
 @pytest.mark.parametrize("limit", ["", "within 3 events", "within 6 seconds"])
 @pytest.mark.parametrize("until", ["", "until [x = 0]", "until [ok] or end"])
-@settings(max_examples=30)
-@given(match=few_starts, recipe=recipes, cuts=st.lists(st.integers(0, 160), max_size=4))
+@settings(max_examples=15)
+@given(data=st.data(), recipe=recipes, cuts=st.lists(st.integers(0, 160), max_size=4))
 def test_clauses_together(
-    until: str, limit: str, keep: str, match: str, recipe: Recipe, cuts: list[int]
+    until: str,
+    limit: str,
+    keep: str,
+    form: str,
+    data: st.DataObject,
+    recipe: Recipe,
+    cuts: list[int],
 ) -> None:
-    text = f"{STREAM}window w match {match} {until} {limit} measure {COUNTED} keep {keep}"
+    text = f"{STREAM}window w match {data.draw(FORMS[form])} {until} {limit} measure {COUNTED} keep {keep}"
     spec, table = with_scales(wex.parse(text)), recipe.table()
     expected = find_by_definition(spec, table)
     assert_same(wex.find(spec, table), expected)

@@ -79,7 +79,7 @@ keeps = st.sampled_from(["", "keep shortest", "keep longest", "keep disjoint"])
 havings = st.sampled_from(["", "", "", "having n > 2", "having total < 9"])
 
 
-few_starts = bounded | singles  # mostly one start in a state
+FORMS = {"few starts": bounded | singles, "chains": chains | fixed, "parallels": parallels}
 
 
 @st.composite
