@@ -61,7 +61,7 @@ def test_every_cut_of_a_long_stream_gives_the_same(
 @pytest.mark.parametrize("keep", ["all", "shortest", "longest", "disjoint"])
 @pytest.mark.parametrize("limit", ["", "within 3 events", "within 6 seconds"])
 @pytest.mark.parametrize("until", ["", "until [x = 0]", "until [ok] or end"])
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data(), recipe=recipes, cuts=st.lists(st.integers(0, 160), max_size=4))
 def test_clauses_together(
     until: str,
