@@ -71,7 +71,7 @@ matches = st.one_of(
 prefixes = st.sampled_from(
     ["", "", "", "after any* [x = 0]", "after (any{3})*", "after ()", "after any* [ok] [not ok]"]
 )
-untils = st.sampled_from(["", "", "", "until [x = 0]", "until [x = 0] or end", "until [ok] or end"])
+untils = st.sampled_from(["", "", "", "until [x = 0]", "until [ok] or end", "until [false] or end"])
 limits = st.sampled_from(
     ["", "", "", "within 1 events", "within 3 events", "within 8 events", "within 6 seconds", "within 20 seconds"]
 )  # fmt: skip
