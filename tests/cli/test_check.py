@@ -126,13 +126,21 @@ def test_output_without_a_reader(command: str, status: int, tmp_path: Path) -> N
 def test_an_interrupt_is_status_130(tmp_path: Path) -> None:
     pipe = tmp_path / "never"
     os.mkfifo(pipe)
-    with subprocess.Popen([WEX, "check", str(pipe)], stderr=subprocess.PIPE) as process:
-        writer = os.open(
-            pipe, os.O_WRONLY
-        )  # waits until the command reads, which then waits for us
+
+    def heed_interrupts() -> None:  # which a job in the background of a shell ignores
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(
+        [WEX, "check", str(pipe)], stderr=subprocess.PIPE, preexec_fn=heed_interrupts
+    ) as process:
+        # This waits until the command reads, which then waits for us.
+        writer = os.open(pipe, os.O_WRONLY)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=30)
-        os.close(writer)
+        try:
+            _, stderr = process.communicate(timeout=30)
+        finally:
+            process.kill()
+            os.close(writer)
     assert process.returncode == 130
     assert b"Traceback" not in stderr
 

@@ -89,4 +89,4 @@ def test_a_formula_that_is_nested_too_deeply_is_an_error(match: str) -> None:
     spec = wex.parse(f"stream s (x real) window w match {match}")
     with pytest.raises(wex.WexError) as caught:
         wex.to_formula(spec)
-    assert caught.value.code == "too-deep"
+    assert caught.value.code == "formula-depth"

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 import z3
@@ -52,6 +53,15 @@ def test_a_context_is_used_by_one_thread_at_a_time() -> None:
     assert order == ["own", "other"]
 
 
+@pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """Heed interrupts, which a job in the background of a shell ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_ctrl_c_is_not_taken_for_an_answer() -> None:
     with own_context() as context:
         hard = solver.new_solver(context)

@@ -63,7 +63,7 @@ def _translated(spec: tree.Spec, window: tree.Window) -> tree.Window:
 def _too_deep() -> WexError:
     message = f"the formula of this expression is nested more than {tree.MAX_DEPTH} levels deep"
     hint = "keep the regular expression, or make the counts in it smaller"
-    return WexError("too-deep", message, hint)
+    return WexError("formula-depth", message, hint)
 
 
 class _Writer:
