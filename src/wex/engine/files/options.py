@@ -51,6 +51,8 @@ def text_options(**given: object) -> TextOptions:
 
     >>> text_options(delimiter="tab", timestamp_format="%b %d %Y").timestamp_format
     ('%b %d %Y',)
+    >>> text_options(null=(text for text in ("NA", "-"))).null
+    ('NA', '-')
     """
     for name in given:
         if name not in NAMES:
@@ -83,10 +85,12 @@ def text_options(**given: object) -> TextOptions:
 
 
 def _texts(name: str, given: object) -> tuple[str, ...]:
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
-        raise _wrong_option(name, given, "use a text or a list of texts")
-    return tuple(texts)
+    texts = (given,) if isinstance(given, str) else given
+    if isinstance(texts, Iterable):
+        texts = tuple(texts)
+        if all(isinstance(text, str) for text in texts):
+            return texts
+    raise _wrong_option(name, given, "use a text or a list of texts")
 
 
 def _is_separator(given: object) -> bool:
