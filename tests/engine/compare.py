@@ -41,10 +41,14 @@ def _moving_engine(spec: tree.Spec) -> Engine:
 
 def find_moving(spec: tree.Spec, table: pa.Table) -> pa.Table:
     """Return the windows of a spec, by the machine that moves lists of starts."""
-    engine = _moving_engine(spec)
-    arriving = PreparedInput(engine, table)
-    prior = engine.fresh(len(arriving.starts))
-    return engine.run(arriving.batch(prior), prior, last=True)[0]
+    return find_by(_moving_engine(spec), table)
+
+
+def find_by(engine: Engine, table: pa.Table) -> pa.Table:
+    """Return the windows of a table, by an engine."""
+    prepared = PreparedInput(engine, table)
+    prior = engine.fresh(len(prepared.starts))
+    return engine.run(prepared.batch(prior), prior, last=True)[0]
 
 
 def assert_same(found: Outcome, expected: Outcome) -> None:

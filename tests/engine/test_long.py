@@ -12,11 +12,10 @@ import pyarrow as pa
 import pytest
 
 import wex
-from tests.engine.compare import assert_same
+from tests.engine.compare import assert_same, find_by
 from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input import batch
-from wex.engine.input.prepare import PreparedInput
 from wex.engine.machines import choose as machines
 from wex.spec import tree
 from wex.stages import plan_of
@@ -89,10 +88,7 @@ def test_machines_blocks_and_batches_agree(
     monkeypatch.setattr(batch, "BLOCK", 1000)
     monkeypatch.setattr(machines, "BLOCK", 7)
     assert_same(wex.find(spec, data), expected)
-    engine = Engine(plan_of(spec), most_configs=1)
-    arriving = PreparedInput(engine, data)
-    prior = engine.fresh(len(arriving.starts))
-    assert_same(engine.run(arriving.batch(prior), prior, last=True)[0], expected)
+    assert_same(find_by(Engine(plan_of(spec), most_configs=1), data), expected)
     processor, parts = wex.Processor(spec), []
     for begin, end in pairwise([0, 1, 2, 2, 6_000, 6_001, 20_000, EVENTS]):
         parts.append(processor.feed(data.slice(begin, end - begin)))

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.compare import assert_same
+from tests.engine.compare import assert_same, find_by
 from tests.strategies.long_streams import COUNTED, FORMS, STREAM, Recipe, recipes, window_specs
 from tests.strategies.specs import with_scales
 from wex.engine.engine import Engine
 from wex.engine.input import batch
-from wex.engine.input.prepare import PreparedInput
 from wex.engine.machines import choose
 from wex.reference.find import find_by_definition
 from wex.spec import tree
@@ -39,14 +38,8 @@ def test_small_blocks_and_moving_lists_give_the_same(text: str, recipe: Recipe) 
         patch.setattr(batch, "BLOCK", 50)
         patch.setattr(choose, "BLOCK", 7)
         patch.setattr(choose, "first_room", lambda _: 1)
-        assert_same(run(Engine(plan_of(spec)), table), expected)
-        assert_same(run(Engine(plan_of(spec), most_configs=1), table), expected)
-
-
-def run(engine: Engine, table: pa.Table) -> pa.Table:
-    arriving = PreparedInput(engine, table)
-    prior = engine.fresh(len(arriving.starts))
-    return engine.run(arriving.batch(prior), prior, last=True)[0]
+        assert_same(find_by(Engine(plan_of(spec)), table), expected)
+        assert_same(find_by(Engine(plan_of(spec), most_configs=1), table), expected)
 
 
 @given(window_specs(), recipes, st.lists(st.integers(0, 160), max_size=6))

@@ -22,10 +22,10 @@ import numpy as np
 import pyarrow as pa
 
 import wex
+from tests.engine.compare import find_by
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine
-from wex.engine.input.prepare import PreparedInput
 from wex.engine.running_streams import RunningStreams
 from wex.engine.state import state as states
 from wex.engine.state.state import State, from_ipc, to_bytes, to_ipc
@@ -350,9 +350,7 @@ def run_plan(content: bytes, chance: random.Random) -> None:
     """Run a plan, if it is one."""
     engine = Engine(Plan.from_bytes(content))
     table = events(0, 30, chance)
-    arriving = PreparedInput(engine, table)
-    prior = engine.fresh(len(arriving.starts))
-    engine.run(arriving.batch(prior), prior, last=True)
+    find_by(engine, table)
     streams = RunningStreams(engine)
     for begin in (0, 10, 20):
         streams.feed(table.slice(begin, 10))

@@ -241,20 +241,13 @@ class RegexFactory:
         Derivatives contain no sets but those of the roots and their unions and intersections. So one
         derivative serves all classes that these sets do not tell apart.
         """
-        masks = self._masks(roots)
-        kinds: dict[tuple[int, ...], int] = {}
-        firsts: list[int] = []
-        kind_of = []
-        for cls in range(self.width):
-            key = tuple(mask >> cls & 1 for mask in masks)
-            if key not in kinds:
-                kinds[key] = len(firsts)
-                firsts.append(cls)
-            kind_of.append(kinds[key])
+        told_apart = ([mask >> cls & 1 for cls in range(self.width)] for mask in self._masks(roots))
+        kinds, _ = automata.common_classes([0] * self.width, *told_apart)
+        members = {kind: cls for cls, kind in enumerate(kinds)}  # a class of each kind
 
         def derivatives(regex: Regex) -> list[Regex]:
-            derived = [self.derivative(regex, cls) for cls in firsts]
-            return [derived[kind] for kind in kind_of]
+            derived = {kind: self.derivative(regex, cls) for kind, cls in members.items()}
+            return [derived[kind] for kind in kinds]
 
         return derivatives
 

@@ -66,7 +66,7 @@ ARITHMETIC = {
         "filter infinite values out of the data",
     ),
     NAN: (
-        "an aggregate or a comparison reads a NaN",
+        "an aggregate or an arithmetic operator reads a NaN",
         "filter NaN out of the data, or leave it out of an aggregate: `sum(x) filter [x = x]`",
     ),
     UNKNOWN: (

@@ -75,7 +75,8 @@ class Engine:
         lookbacks = [-offset for guard in plan.guards for offset in offsets(guard)]
         lookbacks += [measure.lookback() for window in plan.windows for measure in window.measures]
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
-        kinds = "".join(window.machine.kind[0] for window in self.windows)  # all four differ there
+        # The first letters of the kinds of machines differ.
+        kinds = "".join(window.machine.kind[0] for window in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:

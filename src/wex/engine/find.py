@@ -40,9 +40,9 @@ def find(
 
     engine = engine_of(filled)
     with arrow_errors():
-        arriving = PreparedInput(engine, data)
-        prior = engine.fresh(len(arriving.starts))
-        return engine.run(arriving.batch(prior), prior, last=True)[0]
+        prepared = PreparedInput(engine, data)
+        prior = engine.fresh(len(prepared.starts))
+        return engine.run(prepared.batch(prior), prior, last=True)[0]
 
 
 Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found, rows in all

@@ -74,7 +74,7 @@ class RunningStreams:
     def everything(self) -> State:
         """Return the states of all streams."""
         state = self._store.everything()
-        return self._engine.fresh(0, _no_rows(self._engine)) if state is None else state
+        return self._engine.fresh(0, _no_events(self._engine)) if state is None else state
 
     def saved(self) -> bytes:
         """Return the states of all streams as bytes."""
@@ -121,7 +121,7 @@ class RunningStreams:
         return [state.counts(name) for name in lists] if state.size else []
 
 
-def _no_rows(engine: Engine) -> pa.Table:
+def _no_events(engine: Engine) -> pa.Table:
     return pa.schema(
         [(name, arrow_type(type_)) for name, type_ in engine.stream.fields]
     ).empty_table()
@@ -135,7 +135,7 @@ def ended(engine: Engine, state: State, schema: pa.Schema | None = None) -> tupl
     tails = state.tails
     if not tails.num_columns:
         known = schema is not None and len(schema) > 0
-        tails = empty_table(runnable_schema(schema, engine.fields)) if known else _no_rows(engine)
+        tails = empty_table(runnable_schema(schema, engine.fields)) if known else _no_events(engine)
     counts = state.tail_counts
     ends = np.cumsum(counts)
     batch = Batch(tails, engine.fields, keys, ends - counts, ends, ends, state.positions)

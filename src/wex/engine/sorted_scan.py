@@ -49,24 +49,24 @@ class SortedScan:
             vars(self).update(before)
             raise
 
-    def recall(self, arriving: PreparedInput) -> State:
+    def recall(self, prepared: PreparedInput) -> State:
         """Return the states of the streams of a piece."""
-        keys, count = arriving.keys.select(self._engine.stream.partition_by), len(arriving.starts)
+        keys, count = prepared.keys.select(self._engine.stream.partition_by), len(prepared.starts)
         if self._open is None or not count or not self._continues(keys):
             return self._engine.fresh(count, keys)
         return joined([self._open, self._engine.fresh(count - 1, keys.slice(1))])
 
     def _feed(self, data: Data) -> pa.Table:
         engine = self._engine
-        arriving = PreparedInput(engine, data, self._schema, sorted_rows=self._sorted)
-        count = len(arriving.starts)
+        prepared = PreparedInput(engine, data, self._schema, sorted_rows=self._sorted)
+        count = len(prepared.starts)
         if not count:
-            return self._empty_result(arriving)
-        self._schema = arriving.schema
+            return self._empty_result(prepared)
+        self._schema = prepared.schema
         if self._open is not None:
-            self._open = state_with_types(engine, self._open, arriving.table.schema)
-        self.events += arriving.table.num_rows
-        keys = arriving.keys.select(engine.stream.partition_by)
+            self._open = state_with_types(engine, self._open, prepared.table.schema)
+        self.events += prepared.table.num_rows
+        keys = prepared.keys.select(engine.stream.partition_by)
         before = []
         if self._open is not None and not self._continues(keys):
             before.append(self._end())
@@ -74,7 +74,7 @@ class SortedScan:
         self.streams += new
         fresh = engine.fresh(new, keys.slice(count - new))
         prior = fresh if self._open is None else joined([self._open, fresh])
-        batch = arriving.batch(prior)
+        batch = prepared.batch(prior)
         last = count - 1
         done, _ = engine.run(batch.part(0, last), prior.take(np.arange(last)), last=True)
         rest, self._open = engine.run(
@@ -83,9 +83,9 @@ class SortedScan:
         self._key = keys.slice(last)
         return concat_to_last_schema([*before, done, rest])
 
-    def _empty_result(self, arriving: PreparedInput) -> pa.Table:
-        empty = self._engine.fresh(0, arriving.keys)
-        return self._engine.run(arriving.batch(empty), empty, last=True)[0]
+    def _empty_result(self, prepared: PreparedInput) -> pa.Table:
+        empty = self._engine.fresh(0, prepared.keys)
+        return self._engine.run(prepared.batch(empty), empty, last=True)[0]
 
     def _continues(self, keys: pa.Table) -> bool:
         """Tell whether the first key is that of the open stream; a key that is less is an error."""

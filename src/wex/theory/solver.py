@@ -299,24 +299,17 @@ def assignments(
     # prefix that differs there is searched later. The solver has a scope for each value of a prefix,
     # as `check` with many assumptions takes far longer in Python than in z3.
     pending: list[tuple[bool, ...]] = [()]
-    scopes: list[bool] = []
+    scopes: tuple[bool, ...] = ()
     while pending:
         prefix = pending.pop()
         with context:  # released while the caller uses the row
-            common = next(
-                (
-                    at
-                    for at, (one, two) in enumerate(zip(scopes, prefix, strict=False))
-                    if one != two
-                ),
-                min(len(scopes), len(prefix)),
-            )
-            if common < len(scopes):
-                solver.pop(len(scopes) - common)
-            for index in range(common, len(prefix)):
+            while prefix[: len(scopes)] != scopes:
+                solver.pop()
+                scopes = scopes[:-1]
+            for index in range(len(scopes), len(prefix)):
                 solver.push()
                 solver.add(literals[index][prefix[index]])
-            scopes = list(prefix)
+            scopes = prefix
             answer = solver.check()
             if answer == z3.unknown:
                 raise UndecidedError(solver.reason_unknown())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     Options = dict[str, object]
 
 SAMPLE = 1000  # different texts of a column on which options are tried
-ALSO = "the texts also fit"
 MOST_FORMATS, MOST_WORDS = 3, 4  # in one proposal
 DELIMITERS = (",", ";", "\t", "|")
 NO_VALUE = ("NA", "N/A", "NAN", "NAT", "NULL", "NONE", "NIL", "\\N", "-", "--", "?", "MISSING", ".")
@@ -81,10 +80,18 @@ def _candidates_for(text: str) -> list[str]:
     return [*formats, *_MONTHS, *_WHOLE]
 
 
+class Proposal(NamedTuple):
+    """Options with which an unreadable column can be read, or a hint where there are none."""
+
+    options: Options
+    hint: str = ""
+    other_format: str = ""  # that the texts fit as well
+
+
 def proposal(
     texts: pa.Array, row: int, type_: Type, options: TextOptions, *, others_fit: bool = False
-) -> tuple[Options, str]:
-    """Return options with which an unreadable column can be read, and a hint to add to them.
+) -> Proposal:
+    """Return a proposal for an unreadable column.
 
     `others_fit` tells that earlier rows could be read with the current options.
     """
@@ -99,17 +106,21 @@ def proposal(
         options = replace(options, null=(*options.null, *nulls))
         texts = as_values(texts, options).drop_null()
     if not len(bad):
-        return proposed, ""
+        return Proposal(proposed)
     if type_ in (TIMESTAMP, DATE):
-        formats, note = _formats(bad, texts, type_, options, others_fit=others_fit)
-        return ({**proposed, "timestamp_format": formats}, note) if formats else ({}, note)
+        formats = _formats(bad, texts, type_, options, others_fit=others_fit)
+        return (
+            formats._replace(options={**proposed, **formats.options})
+            if formats.options
+            else formats
+        )
     if type_ == REAL and not options.decimal_comma:
         comma = replace(options, decimal_comma=True)
         if read_values(texts, REAL, comma).bad_row is None:
-            return {**proposed, "decimal_comma": True}, ""
+            return Proposal({**proposed, "decimal_comma": True})
     if type_ == INT and read_values(bad, REAL, options).bad_row is None:
-        return {}, "declare the field as real"
-    return {}, ""
+        return Proposal({}, "declare the field as real")
+    return Proposal({})
 
 
 def _misfits(texts: pa.Array, type_: Type, options: TextOptions) -> pa.Array:
@@ -134,41 +145,41 @@ def _fits(texts: pa.Array, formats: Sequence[str], type_: Type) -> Bools:
 
 def _formats(
     bad: pa.Array, texts: pa.Array, type_: Type, options: TextOptions, *, others_fit: bool
-) -> tuple[tuple[str, ...], str]:
-    """Return formats that together fit all texts of a column, or no formats; and a hint."""
+) -> Proposal:
+    """Return formats that together fit all texts of a column, or a hint."""
     if type_ == DATE and _fits(bad, [ISO], TIMESTAMP).all():
         if not _fits(bad, [ISO], DATE).all():
-            return (), "declare the field as timestamp"
-        return ((*options.timestamp_format, ISO), "") if options.timestamp_format else ((), "")
-    unread, note = bad[:SAMPLE], ""
+            return Proposal({}, "declare the field as timestamp")
+        known = options.timestamp_format
+        return Proposal({"timestamp_format": (*known, ISO)} if known else {})
+    unread, other_format = bad[:SAMPLE], ""
     chosen: list[str] = []
     while len(unread) and len(chosen) < MOST_FORMATS:
         best, fits, also = _best(unread, type_)
         if best is None:
             digits = pc.all(pc.match_substring_regex(unread, r"^\d{18,19}$")).as_py()
-            return (), _NANOSECONDS if digits else ""
-        if also:
-            note = f"{ALSO} {also}"
+            return Proposal({}, _NANOSECONDS if digits else "")
+        other_format = also or other_format
         chosen.append(best)
         unread = unread.filter(pa.array(~fits))
     if len(unread):
-        return (), ""
+        return Proposal({})
     formats = _with_one_order(chosen, bad, type_)
     if formats is None:
-        return (), "some dates have the day before the month and some after it: use one order"
-    also = note.removeprefix(f"{ALSO} ")
-    if also and (formats != chosen or not _fits(bad, [also], type_).all()):
-        note = ""
+        hint = "some dates have the day before the month and some after it: use one order"
+        return Proposal({}, hint)
+    if other_format and (formats != chosen or not _fits(bad, [other_format], type_).all()):
+        other_format = ""
     alone = not others_fit and not options.timestamp_format
     if alone and _fits(texts, formats, type_).all():
-        return tuple(formats), note
+        return Proposal({"timestamp_format": tuple(formats)}, other_format=other_format)
     # The current formats are needed for other rows or columns, unless they read days as months.
     kept = [
         pattern
         for pattern in options.formats
         if pattern == _swapped(pattern) or _swapped(pattern) not in formats
     ]
-    return (*kept, *formats), note
+    return Proposal({"timestamp_format": (*kept, *formats)}, other_format=other_format)
 
 
 def _with_one_order(chosen: Sequence[str], bad: pa.Array, type_: Type) -> list[str] | None:
@@ -254,13 +265,18 @@ def bad_text_error(
     if bad.code != "unreadable":
         return text_file_error(file, (bad.code, bad.message, _HINTS[bad.code]), line, bad.name)
     type_, options = columns.fields[bad.name], columns.options
-    proposed, note = proposal(texts, bad.row, type_, options, others_fit=others_fit)
-    hint = note or "correct the value, list it in the option null, or declare the field as string"
-    if type_ == REAL and options.decimal_comma and not note:
+    proposed = proposal(texts, bad.row, type_, options, others_fit=others_fit)
+    hint = proposed.hint or (
+        "correct the value, read it as NULL with the option `null`, or declare the field as string"
+    )
+    if type_ == REAL and options.decimal_comma and not proposed.hint:
         hint = (
             "with decimal_comma, a number has no point: correct it, or declare the field as string"
         )
-    return text_file_error(file, (bad.code, bad.message, hint), line, bad.name, proposed)
+    parts = (bad.code, bad.message, hint)
+    return text_file_error(
+        file, parts, line, bad.name, proposed.options, other_format=proposed.other_format
+    )
 
 
 _HINTS = {
@@ -276,11 +292,12 @@ def text_file_error(
     line: int | None = None,
     column: str | None = None,
     proposed: Options | None = None,
+    other_format: str = "",
 ) -> DataError:
     """Return an error with a code, a message and a hint; proposed options replace the hint."""
     code, message, hint = parts
     if proposed:
-        also = f" ({hint})" if hint.startswith(ALSO) else ""
+        also = f" (the texts also fit {other_format})" if other_format else ""
         hint = f"try {in_python(proposed)}{also}"
     return DataError(
         code, message, hint, column=column, file=file.shown, line=line, options=proposed or None
@@ -315,7 +332,7 @@ def _is_data(values: Sequence[str], types: Iterable[Type], options: TextOptions)
         if type_ == OTHER or type_.name in ("string", "enum") or not value:
             continue
         text = pa.array([value])
-        if len(_misfits(text, type_, options)) and not proposal(text, 0, type_, options)[0]:
+        if len(_misfits(text, type_, options)) and not proposal(text, 0, type_, options).options:
             return False
         has_values = True
     return has_values

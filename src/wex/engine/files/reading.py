@@ -195,7 +195,8 @@ def _with_all_options(
         except (DataError, OSError, pa.ArrowInvalid) as further:
             more = further.options if isinstance(further, DataError) else None
             if not more or all(proposed.get(name) == value for name, value in more.items()):
-                then = f"; then {further.hint}" if isinstance(further, DataError) else ""
+                if isinstance(further, DataError):
+                    then = f"; then {further.message} in column `{further.column}`: {further.hint}"
                 break
             proposed |= more
         else:

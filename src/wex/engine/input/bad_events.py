@@ -48,15 +48,15 @@ class _StreamState:
 
 
 def faults(
-    engine: Engine, arriving: PreparedInput, prior: State, gaps: StreamGaps | None = None
+    engine: Engine, prepared: PreparedInput, prior: State, gaps: StreamGaps | None = None
 ) -> dict[int, DataError]:
     """Return the bad rows of a batch and their errors; none if a measure has caused the fault."""
-    batch = arriving.batch(prior)
-    pieces, owners = _pieces(batch, arriving, prior, gaps)
+    batch = prepared.batch(prior)
+    pieces, owners = _pieces(batch, prepared, prior, gaps)
     errors: dict[int, DataError] = {}
-    ends = np.append(arriving.starts[1:], arriving.table.num_rows)
+    ends = np.append(prepared.starts[1:], prepared.table.num_rows)
     for stream in sorted({int(owners[at]) for at in _faulty_pieces(engine, pieces)}):
-        begin, end = int(arriving.starts[stream]), int(ends[stream])
+        begin, end = int(prepared.starts[stream]), int(ends[stream])
         stream_batch = batch.part(stream, stream + 1)
         seen = int(stream_batch.begin[0])
         state = _StreamState(
@@ -89,7 +89,7 @@ class _Pieces:
 
 
 def _pieces(
-    batch: Batch, arriving: PreparedInput, prior: State, gaps: StreamGaps | None
+    batch: Batch, prepared: PreparedInput, prior: State, gaps: StreamGaps | None
 ) -> tuple[_Pieces, Ints]:
     """Return the pieces of a batch and the stream that each belongs to."""
     streams = np.arange(len(batch.begin))
@@ -98,16 +98,16 @@ def _pieces(
         return _Pieces(batch, assumption_states), streams
     before = np.append(gaps.times[:1], gaps.times[:-1])
     known = prior.tail_counts > 0
-    before[arriving.starts] = np.where(known, gaps.last, gaps.times[arriving.starts])
+    before[prepared.starts] = np.where(known, gaps.last, gaps.times[prepared.starts])
     new = gaps.times - before > gaps.longest
     sizes = batch.end - batch.begin
     owner = np.repeat(streams, sizes)
     # If the first new event of a stream follows a gap, there is no piece before the gap.
     opens = new.copy()
-    opens[arriving.starts] = True
+    opens[prepared.starts] = True
     rows = np.flatnonzero(opens)
     owners = owner[rows]
-    shift = batch.begin - arriving.starts  # from rows of the table to rows of the batch
+    shift = batch.begin - prepared.starts  # from rows of the table to rows of the batch
     begin = rows + shift[owners]
     fresh = new[rows]
     first = np.where(fresh, begin, batch.first[owners])

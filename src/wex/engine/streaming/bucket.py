@@ -165,12 +165,12 @@ class Bucket:
         """Return the windows of rows, which run at once; rows that are late for their key are dropped."""
         if rows is None:
             return self._result([])
-        arriving = self.streams.prepared(self.row_filter.without_bad_rows(_in_utc(rows)))
-        late = arriving.late(self.streams.recall(arriving))
+        prepared = self.streams.prepared(self.row_filter.without_bad_rows(_in_utc(rows)))
+        late = prepared.late(self.streams.recall(prepared))
         if self.rules.late == "error" and late.any():
-            self._refuse(arriving.table)
+            self._refuse(prepared.table)
         self.counts.late += int(late.sum())
-        return self._result([self._feed(arriving.table.filter(pa.array(~late)))])
+        return self._result([self._feed(prepared.table.filter(pa.array(~late)))])
 
     # --- Parts
 
@@ -182,9 +182,9 @@ class Bucket:
         silence = self.rules.expire_after
         if silence is None:
             return [self._feed(rows)]
-        arriving = self.streams.prepared(rows)
-        times, starts = self._times(arriving.table), arriving.starts
-        prior = self.streams.recall(arriving)
+        prepared = self.streams.prepared(rows)
+        times, starts = self._times(prepared.table), prepared.starts
+        prior = self.streams.recall(prepared)
         known = np.flatnonzero(prior.tail_counts > 0)
         before = np.append(times[:1], times[:-1])
         before[starts] = times[starts]
@@ -197,15 +197,15 @@ class Bucket:
         for part in range(int(parts.max(initial=0)) + 1):
             if part:
                 chosen = np.flatnonzero(parts[ends - 1] >= part)
-                tables.append(self._end_streams(arriving, arriving.keys.take(pa.array(chosen))))
-            due = arriving.table.filter(pa.array(parts == part))
+                tables.append(self._end_streams(prepared, prepared.keys.take(pa.array(chosen))))
+            due = prepared.table.filter(pa.array(parts == part))
             if not due.num_rows:
                 continue
             try:
                 tables.append(self._fed(due))
             except DataError as error:
                 # Without the bad rows silences may be longer, so that the rest is cut anew.
-                rest = self.streams.prepared(arriving.table.filter(pa.array(parts >= part)))
+                rest = self.streams.prepared(prepared.table.filter(pa.array(parts >= part)))
                 tables += self._run_due(self._without_bad_events(rest, silence, error))
                 self._forget_empty()
                 return tables
@@ -219,18 +219,18 @@ class Bucket:
             self._replace_state(state.take(np.flatnonzero(~empty)))
 
     def _without_bad_events(
-        self, arriving: PreparedInput, silence: int, error: DataError
+        self, prepared: PreparedInput, silence: int, error: DataError
     ) -> pa.Table:
-        prior = self.streams.recall(arriving)
+        prior = self.streams.recall(prepared)
         last = np.zeros(prior.size, dtype=np.int64)
         known = np.flatnonzero(prior.tail_counts > 0)
         last[known] = self._last_times(prior.take(known))
-        gaps = StreamGaps(self._times(arriving.table), last, silence)
-        return self.row_filter.without_bad_events(arriving, prior, error, gaps)
+        gaps = StreamGaps(self._times(prepared.table), last, silence)
+        return self.row_filter.without_bad_events(prepared, prior, error, gaps)
 
-    def _end_streams(self, arriving: PreparedInput, keys: pa.Table) -> pa.Table:
+    def _end_streams(self, prepared: PreparedInput, keys: pa.Table) -> pa.Table:
         """Return the windows that the end of some streams reports, and start these streams anew."""
-        state = self.streams.recall(arriving, keys)
+        state = self.streams.recall(prepared, keys)
         table, _ = self.engine.run(*ended(self.engine, state), last=True)
         self.streams.restart(keys)
         return table
