@@ -66,8 +66,8 @@ def regexes(*, finite: bool) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def spec_texts(draw: st.DrawFn, *, windows: int = 1) -> str:
-    """Draw the text of a spec over few values."""
+def spec_texts(draw: st.DrawFn, *, windows: int = 1, having: bool = False) -> str:
+    """Draw the text of a spec over few values; its windows have `having` if asked for."""
     whole = draw(st.booleans())
     atoms = _whole_atoms if whole else _finite_atoms
     expressions = regexes(finite=not whole)
@@ -91,6 +91,10 @@ def spec_texts(draw: st.DrawFn, *, windows: int = 1) -> str:
         keeps = ["all", "all", "shortest", "longest", "disjoint"]
         lines.append(f"keep {draw(st.sampled_from(keeps))}")
         lines.append(draw(st.sampled_from(["", "", "pad"])))
+        if having:
+            conditions = ["size > 1", "size != 2", "size <= 2", "hits = 1", "hits < 2 and size > 1"]
+            lines.append(f"measure count() as size, count_if({draw(atoms)}) as hits")
+            lines.append(f"having {draw(st.sampled_from(conditions))}")
     return "\n".join(line for line in lines if line)
 
 

@@ -8,6 +8,7 @@ from unittest import mock
 
 import pyarrow as pa
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import wex
 from tests.analysis.fuzz import compare
@@ -16,6 +17,8 @@ from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
+from wex.theory.projection import Formula, Prover
+from wex.theory.solver import UndecidedError
 
 few = settings(max_examples=max(10, settings.default.max_examples // 10))  # type: ignore[union-attr]
 
@@ -31,6 +34,36 @@ def test_verdicts_agree_with_every_short_stream(text: str) -> None:
 def test_the_arithmetic_of_long_lives_agrees_with_every_short_stream(text: str) -> None:
     with mock.patch("wex.analysis.window_tables.LONG", 0):
         compare(text, longest=4)
+
+
+@few
+@given(spec_texts(having=True))
+def test_having_agrees_with_every_short_stream(text: str) -> None:
+    compare(text, longest=4, decided=False)
+
+
+@few
+@given(spec_texts())
+def test_refined_regions_agree_with_every_short_stream(text: str) -> None:
+    with mock.patch("wex.analysis.regions.contexts.finite_regions", return_value=None):
+        compare(text, longest=4, decided=False)
+
+
+@few
+@given(spec_texts(), st.randoms(use_true_random=False))
+def test_a_solver_that_gives_up_proves_nothing_wrong(text: str, chance: random.Random) -> None:
+    satisfiable = Prover.satisfiable
+
+    def unsure(prover: Prover, *formulas: Formula) -> bool:
+        if chance.random() < 0.1:
+            raise UndecidedError
+        return satisfiable(prover, *formulas)
+
+    with (
+        mock.patch("wex.analysis.regions.contexts.finite_regions", return_value=None),
+        mock.patch.object(Prover, "satisfiable", unsure),
+    ):
+        compare(text, longest=4, decided=False)
 
 
 @few

@@ -108,11 +108,10 @@ class SymbolicRegions(RegionGraph):
                 if over or self.budget.left() < 0:  # undecided: taken to be possible
                     self.may[transition], self.exact = True, False
                     continue
-                step = level.step(action, target)
-                if not self._possible(formula, step):
-                    self.may[transition] = False
-                    continue
                 try:
+                    if not self.prover.satisfiable(formula, level.step(action, target)):
+                        self.may[transition] = False
+                        continue
                     before = level.before(action, target)
                     always = not self.prover.satisfiable(formula, negated(before))
                 except UndecidedError:
