@@ -56,7 +56,7 @@ GALLERY: dict[str, str] = {
     "counting inside (0, 10)": X + INSIDE + "window w match [x = x[-1] + 1]+",
     "jumps of 5 per cent": X + "assume [x > 0]* window w match [x > 1.05 * x[-1]]+ [x < x[-1]]",
     "sum of two": N + "assume [0 <= n and n <= 5]* window w match [n + n[-1] = 5]+",
-    "gap of 30 minutes": T + "let gap = ts - ts[-1] window w pad match [is_first or gap > 30 minutes] "
+    "gap of 30 minutes": T + "let gap = ts - ts[-1] window w match [is_first or gap > 30 minutes] "
     "[gap <= 30 minutes]* until [gap > 30 minutes] or end",
     "three within a minute": T + "window w match any{3} within 1 minute",
     "dense burst": T + "window w match [ts - ts[-1] < 1 second]{5,} [ts - ts[-1] >= 1 second]",

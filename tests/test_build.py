@@ -143,7 +143,7 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
         if within.unit.text == "events"
         else w.duration(within.amount.value, within.unit.text),
         keep=node.keep.text if node.keep else None,
-        pad=node.pad,
+        unpadded=node.unpadded,
         lookback=node.lookback.value if node.lookback else None,
         measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},
         having=rebuilt(node.having) if node.having else None,
@@ -282,7 +282,7 @@ untyped: Any = w  # calls that a type checker rejects must be rejected at run ti
         ),
         (lambda t: untyped.spec(untyped.stream("s", e="enum('p' junk, 'q')")), "unknown-option"),
         (lambda t: untyped.spec(t, untyped.window("w", match=t.ok, keep="")), "quote"),
-        (lambda t: untyped.window("w", match=t.ok, pad="no"), "wrong-sort"),
+        (lambda t: untyped.window("w", match=t.ok, unpadded="no"), "wrong-sort"),
         (lambda t: untyped.compare(t.price, "> 1 and price <", 3), "wrong-sort"),
         (lambda t: untyped.compare(0, "<", t.price, "<="), "wrong-sort"),
         (lambda t: untyped.begin.is_in(untyped.SetVariable("X"), 3), "wrong-sort"),

@@ -38,7 +38,9 @@ let a = x = 'a'  let b = x = 'b'  let c = x = 'c'
 
 def numbers(window: str, values: Sequence[float]) -> Windows:
     """Return the windows of a stream of numbers."""
-    found = wex.find(wex.parse(f"{NUMBERS} window w {window}"), {"x": [*map(float, values)]})
+    found = wex.find(
+        wex.parse(f"{NUMBERS} window w unpadded {window}"), {"x": [*map(float, values)]}
+    )
     return set(zip(found["start_index"].to_pylist(), found["end_index"].to_pylist(), strict=True))
 
 
@@ -47,7 +49,7 @@ def letters(window: str, words: Sequence[str]) -> dict[str, Windows]:
     rows = [(at, place, x) for at, word in enumerate(words) for place, x in enumerate(word)]
     data = {name: [row[i] for row in rows] for i, name in enumerate(("word", "at", "x"))}
     windows: dict[str, Windows] = {word: set() for word in words}
-    for row in wex.find(wex.parse(f"{LETTERS} window w {window}"), data).to_pylist():
+    for row in wex.find(wex.parse(f"{LETTERS} window w unpadded {window}"), data).to_pylist():
         windows[words[row["word"]]].add((row["start_index"], row["end_index"]))
     return windows
 
@@ -126,6 +128,13 @@ def test_star_is_zero_or_more() -> None:
         assert ksla.accepts(nothing, events([-1] * k))
         assert ksla.difference(ksla.concatenate(nothing, rises), rises) is None
         assert ksla.difference(ksla.concatenate(rises, nothing), rises) is None
+
+
+def test_windows_begin_at_the_first_event() -> None:
+    session = f"{NUMBERS} window w match [is_first or x - x[-1] > 30] [x - x[-1] <= 30]* until [x - x[-1] > 30]"
+    data = {"x": [0.0, 10.0, 60.0, 70.0, 101.0]}
+    assert wex.find(session, data)["start_index"].to_pylist() == [0, 2]
+    assert wex.find(f"{session} unpadded", data)["start_index"].to_pylist() == [2]
 
 
 @pytest.mark.parametrize("k", [0, 1, 2])

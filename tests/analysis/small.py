@@ -90,7 +90,7 @@ def spec_texts(draw: st.DrawFn, *, windows: int = 1, having: bool = False) -> st
         lines.append(draw(st.sampled_from(["", "", "", "within 3 events"])))
         keeps = ["all", "all", "shortest", "longest", "disjoint"]
         lines.append(f"keep {draw(st.sampled_from(keeps))}")
-        lines.append(draw(st.sampled_from(["", "", "pad"])))
+        lines.append(draw(st.sampled_from(["", "", "unpadded"])))
         if having:
             conditions = ["size > 1", "size != 2", "size <= 2", "hits = 1", "hits < 2 and size > 1"]
             lines.append(f"measure count() as size, count_if({draw(atoms)}) as hits")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import wex
-from wex.analysis.changes import first_change
+from wex.analysis.changes import first_change, spec_of_origin
+from wex.stages import plan_of
 
 HEAD = "stream s (k string, t timestamp, x real, y real) partition by k order by t "
 ONE = HEAD + "window w match "
@@ -54,3 +55,13 @@ def test_the_same_in_other_words(old: str, new: str) -> None:
 def test_what_changed(said: str) -> None:
     old, new = OTHER[said]
     assert said in str(first_change(wex.parse(old), wex.parse(new)))
+
+
+@pytest.mark.parametrize(
+    ("clause", "old_text"), [("", "{}\n  pad"), ("unpadded", "{}"), ("unpadded", "{}\n  unpadded")]
+)
+def test_the_plan_of_a_checkpoint_says_where_windows_begin(clause: str, old_text: str) -> None:
+    """Old texts say `pad` where windows begin at the first event, and nothing where they do not."""
+    plain = wex.parse(ONE + "[x > x[-1]]")
+    spec = wex.parse(ONE + f"[x > x[-1]] {clause}")
+    assert spec_of_origin(old_text.format(plain), plan_of(spec)) == str(spec)

@@ -41,7 +41,7 @@ KNOWN: dict[str, tuple[str, int | str, int | str, int | str]] = {
     "within events": (f"{AB} window w match any+ within 7 events", 7, 7, 28),
     "until": (f"{AB} window w match [x = 'a'] until [x = 'b']", 1, 1, 1),
     "until or end": (f"{AB} window w match any+ until [x = 'b'] or end", LINEAR, LINEAR, QUADRATIC),
-    "pad": (f"{X} window w pad match [is_first] any{{3}}", 1, 1, 1),
+    "first event": (f"{X} window w match [is_first] any{{3}}", 1, 1, 1),
     "several pairs": (f"{AB} window w match any{{2}} or match any{{4}}", 4, 4, 6),
     "strings": ("stream s (u string) window w match [u = u[-1]]{2}", 2, 2, 2),
     "the key stays": (

@@ -40,9 +40,11 @@ def windows(
 
 @given(specs.formulas(), st.booleans(), st.integers(0, 2), st.lists(streams.events, max_size=6))
 def test_a_formula_is_its_definition(
-    formula: tree.Expr, pad: bool, lookback: int, events: list[Event]
+    formula: tree.Expr, unpadded: bool, lookback: int, events: list[Event]
 ) -> None:
-    window = tree.Window(tree.Name("w"), where=formula, pad=pad, lookback=tree.Int(lookback))
+    window = tree.Window(
+        tree.Name("w"), where=formula, unpadded=unpadded, lookback=tree.Int(lookback)
+    )
     declared = tuple(map(specs.declared_field, specs.FIELDS))
     lets = tuple(tree.Let(tree.Name(name), value) for name, value in specs.LETS.items())
     stream = tree.Stream(tree.Name("events"), declared)
@@ -83,7 +85,7 @@ def numbers(*values: int) -> list[Event]:
     ],
 )
 def test_known_formulas(formula: str) -> None:
-    for extra in ("", "pad", "lookback 2"):
+    for extra in ("", "unpadded", "unpadded lookback 2"):
         spec = wex.parse(f"{STREAM} window w where {formula} {extra}")
         for values in ((1, 2, 3, 1, 0, 2), (3, 2, 1, 5, 4, 6), (1, 1), (4,)):
             actual, expected = windows(spec, numbers(*values))

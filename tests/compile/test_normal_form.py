@@ -61,7 +61,7 @@ def test_the_normal_form_agrees_with_the_definition(spec: tree.Spec, events: lis
         except DataError:
             continue  # arithmetic without a result, noted by both
         compiled = compile_window(resolved, number)
-        grams = Grams(stream, compiled.lookback, pad=window.pad)
+        grams = Grams(stream, compiled.lookback, pad=not window.unpadded)
         word = [
             compiled.letters.letter([grams.holds(guard, p) for guard in compiled.letters.guards])
             for p in grams.positions

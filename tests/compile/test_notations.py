@@ -18,11 +18,13 @@ few = settings(max_examples=max(10, settings.default.max_examples // 4))  # type
 
 @few
 @given(
-    st.one_of(st.none(), regexes(finite=True)), regexes(finite=True), st.sampled_from(["", "pad"])
+    st.one_of(st.none(), regexes(finite=True)),
+    regexes(finite=True),
+    st.sampled_from(["", "unpadded"]),
 )
-def test_a_formula_for_regular_expressions(after: str | None, match: str, pad: str) -> None:
+def test_a_formula_for_regular_expressions(after: str | None, match: str, unpadded: str) -> None:
     before = f"after {after} " if after is not None else ""
-    spec = wex.parse(f"{FINITE} window w {before}match {match} {pad}")
+    spec = wex.parse(f"{FINITE} window w {before}match {match} {unpadded}")
     try:
         there = wex.to_formula(spec)
         assert wex.parse(str(there)) == there
@@ -32,7 +34,7 @@ def test_a_formula_for_regular_expressions(after: str | None, match: str, pad: s
 
 
 @few
-@given(closed(), st.sampled_from(["", "pad", "lookback 2"]))
+@given(closed(), st.sampled_from(["", "unpadded", "unpadded lookback 2"]))
 def test_regular_expressions_for_a_formula(formula: str, clause: str) -> None:
     spec = wex.parse(f"{FINITE} window w where {formula} {clause}")
     there = wex.to_regex(spec)

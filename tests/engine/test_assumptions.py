@@ -67,7 +67,7 @@ def test_derivatives_have_the_sequences_that_positions_have(
     regex: tree.Regex, events: list[tuple[int, int, bool]]
 ) -> None:
     """Two ways to ask whether a sequence is in R: gram by gram, and by the positions it can end at."""
-    spec = wex.parse("stream s (k int, t int, n int, ok bool) window w match any pad")
+    spec = wex.parse("stream s (k int, t int, n int, ok bool) window w match any")
     window = replace(spec.windows[0], pairs=(tree.Pair(None, regex),))
     found = meaning(replace(spec, windows=(window,), source=None))
     columns = ("k", "n", "ok")

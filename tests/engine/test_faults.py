@@ -22,7 +22,7 @@ SPEC = wex.parse("""
   assume [n < 50]* assume [n != 7 or n[-1] = 0]*
   window ratio match [x / n > 1] any{1,2}
     measure sum(n) as total, sum(m) / count(m) as mean, max(m) as most
-  window far pad match [n + n[-1] > 3]+ until [side = 'b'] or end measure first(n * 2) as d, avg(1 / (m - m)) as i
+  window far match [n + n[-1] > 3]+ until [side = 'b'] or end measure first(n * 2) as d, avg(1 / (m - m)) as i
   window near match [n >= 0] measure sum(m) as s having s < 10
 """)
 HUGE = 2**62

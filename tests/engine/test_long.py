@@ -30,7 +30,7 @@ WINDOWS = {
     "registers": "after any* [x = 0] match [x > 3] [x != 0]* [x = 0]",
     "registers, until": "match [x = 0] [x != 0]* until [x = 0] or end",
     "registers, within": "after any* [x = 9] match [x < 9]+ [x = 9] within 8 events",
-    "a session": "match [is_first or x = 0] [x != 0]* until [x = 0] or end pad",
+    "a session": "match [is_first or x = 0] [x != 0]* until [x = 0] or end",
     "configs": "match [x > 3]{2,} [not ok]",
     "configs, joined": "match [ok] any* [x = 9] | [not ok] [x > 2]* [x = 9] keep shortest",
     "configs, longest": "match any+ within 20 seconds keep longest",

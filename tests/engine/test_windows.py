@@ -74,7 +74,7 @@ def test_every_prefix(count: int) -> None:
 
 
 def test_sessions() -> None:
-    spec = """stream s (t int) window w pad
+    spec = """stream s (t int) window w
       match [is_first or t - t[-1] > 30] [t - t[-1] <= 30]* until [t - t[-1] > 30] or end"""
     assert pairs(spec, t=[0, 10, 20, 60, 65]) == [(0, 2), (3, 4)]
 
@@ -89,16 +89,17 @@ def test_a_window_has_at_least_one_event() -> None:
 
 
 def test_the_first_gram_is_at_k_and_needs_an_empty_prefix() -> None:
-    assert numbers("after () match [x > x[-2]]", [0, 1, 2, 3]) == [(2, 2)]
-    assert numbers("after any match [x > x[-2]]", [0, 1, 2, 3]) == [(3, 3)]
-    assert numbers("after [false]* match [x > x[-2]]", [0, 1, 2, 3]) == [(2, 2)]
+    assert numbers("after () match [x > x[-2]] unpadded", [0, 1, 2, 3]) == [(2, 2)]
+    assert numbers("after any match [x > x[-2]] unpadded", [0, 1, 2, 3]) == [(3, 3)]
+    assert numbers("after [false]* match [x > x[-2]] unpadded", [0, 1, 2, 3]) == [(2, 2)]
 
 
-def test_streams_shorter_than_the_lookback_have_no_windows() -> None:
-    assert numbers("match [x > x[-2]] | any", [1, 2]) == []
-    assert numbers("match any lookback 2", [1, 2]) == []
-    assert numbers("match any lookback 2", [1, 2, 3]) == [(2, 2)]
-    assert numbers("match any lookback 2 pad", [1, 2]) == [(0, 0), (1, 1)]
+def test_unpadded_windows_begin_where_all_their_lookback_exists() -> None:
+    assert numbers("match [x > x[-2]] | any unpadded", [1, 2]) == []
+    assert numbers("match any lookback 2 unpadded", [1, 2]) == []
+    assert numbers("match any lookback 2 unpadded", [1, 2, 3]) == [(2, 2)]
+    assert numbers("match any lookback 2", [1, 2]) == [(0, 0), (1, 1)]
+    assert numbers("match [x > x[-2]] | any", [1, 2]) == [(0, 0), (1, 1)]
 
 
 def test_a_window_that_two_pairs_recognise_is_one() -> None:
@@ -125,7 +126,10 @@ def test_until_keeps_windows_before_an_event_and_reports_them_there() -> None:
 
 
 def test_until_sees_the_next_gram_with_its_own_lookback() -> None:
-    assert numbers("match any+ until [x < x[-1]] keep longest", [9, 1, 2, 3, 1]) == [(1, 3)]
+    assert numbers("match any+ until [x < x[-1]] keep longest", [9, 1, 2, 3, 1]) == [(0, 0), (0, 3)]
+    assert numbers("match any+ until [x < x[-1]] keep longest unpadded", [9, 1, 2, 3, 1]) == [
+        (1, 3)
+    ]
 
 
 def test_within_events_counts_both_ends() -> None:
@@ -173,10 +177,10 @@ def test_keep_comes_after_having() -> None:
     assert letters(f"{spec} keep longest", "aabab") == [(0, 4)]
 
 
-def test_pad_makes_atoms_about_missing_events_false() -> None:
-    assert numbers("match [x <= x[-1]] pad", [1, 1, 2]) == [(1, 1)]
-    assert numbers("match [not x > x[-1]] pad", [1, 1, 2]) == [(0, 0), (1, 1)]
-    assert numbers("match [is_first[-1]] pad", [1, 1, 2]) == [(1, 1)]
+def test_atoms_about_missing_events_are_false() -> None:
+    assert numbers("match [x <= x[-1]]", [1, 1, 2]) == [(1, 1)]
+    assert numbers("match [not x > x[-1]]", [1, 1, 2]) == [(0, 0), (1, 1)]
+    assert numbers("match [is_first[-1]]", [1, 1, 2]) == [(1, 1)]
     assert numbers("match [is_first]", [1, 2]) == [(0, 0)]
 
 

@@ -98,7 +98,7 @@ SPECS = [
     STREAM + "window w match [x > 0] any* [x > 2] within 11 seconds keep disjoint until [x < 2] or end",
     STREAM + "assume [x >= 0]* assume [t >= t[-1]]* window w match [side = 'a'] [side = 'b']+ keep longest",
     STREAM + "window w match [x > 0]+ [x = 0] measure fuzzed_sum(x) as s, fuzzed_texts(name) as f",
-    STREAM + "window w where begin + 2 = end and [x > x[-1]](begin) window z pad match [x[-2] = x] any* [ok]",
+    STREAM + "window w where begin + 2 = end and [x > x[-1]](begin) window z match [x[-2] = x] any* [ok]",
     STREAM + "window w match ([x > 1] any{3} | [x < 2] any{5})+ keep longest measure max_by(d, t) as m",
     "stream s (x int, y real) nulls skip window w match [y > 1.5] [x < 9]* [y - y[-1] > 0.5] measure avg(x) as a",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",

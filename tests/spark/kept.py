@@ -27,7 +27,7 @@ from wex.spark.streaming import PROVIDER
 KEPT = Path(__file__).parents[1] / "data" / "checkpoint-1.zip"
 SPEC = wex.parse("""
   stream s (k string, t timestamp, x int) partition by k order by t
-  window rise match [x > x[-1]]{1,4} keep longest measure sum(x) as total, first(t) as since
+  window rise unpadded match [x > x[-1]]{1,4} keep longest measure sum(x) as total, first(t) as since
   window rest match [x < 4]{2} until [x >= 4] within 1 minute measure count() as n
 """)
 FIRST = datetime(2026, 1, 31, tzinfo=UTC)

@@ -146,7 +146,7 @@ def test_long_lines_are_cut_around_the_caret() -> None:
 @pytest.mark.parametrize(
     ("mistakes", "code"),
     [
-        ("window w match a" + " pad" * 8_000, "clause-twice"),
+        ("window w match a" + " unpadded" * 8_000, "clause-twice"),
         ("window w match a\n" * 4_000, "duplicate-name"),
         ("".join(f"let l{n} = l{n} and a\n" for n in range(8_000)), "let-cycle"),
         ("".join(f"let l{n} = l{(n + 1) % 9_000} and a\n" for n in range(9_000)), "let-cycle"),

@@ -33,10 +33,10 @@ FRAGMENTS = [
     ("after any* match [x[-1]>x[-2] and x[-1]>x[0] and x[-1]>4]", 2),
     ("after () match any+", 0),
     (
-        "pad match [is_first or gap > 30 minutes] [gap <= 30 minutes]* until [gap > 30 minutes] or end",
+        "match [is_first or gap > 30 minutes] [gap <= 30 minutes]* until [gap > 30 minutes] or end",
         1,
     ),
-    ("match [is_first or t - t[-1] > 30] [t - t[-1] <= 30]* until [t - t[-1] > 30] or end pad", 1),
+    ("match [is_first or t - t[-1] > 30] [t - t[-1] <= 30]* until [t - t[-1] > 30] or end", 1),
     ("match [not ok]{5,} ok within 10 minutes keep disjoint", 0),
     ("match [t > 90 and not t[-1] > 90] [t > 90]{2,} [t >= 80]* [t < 80]", 1),
     ("match any+ within 5 minutes keep longest measure avg(price) as mean", 0),
@@ -118,8 +118,8 @@ def test_operators_bind_as_the_reference_says() -> None:
 
 
 def test_items_and_clauses_come_in_any_order() -> None:
-    one = wex.parse("window w keep all match a until [a] pad let a = x > 1 stream s (x real)")
-    two = wex.parse("stream s (x real) let a = x > 1 window w pad until [a] match a keep all")
+    one = wex.parse("window w keep all match a until [a] unpadded let a = x > 1 stream s (x real)")
+    two = wex.parse("stream s (x real) let a = x > 1 window w unpadded until [a] match a keep all")
     assert one == two
 
 

@@ -86,11 +86,11 @@ FORMS = {"few starts": bounded | singles, "chains": chains | fixed, "parallels":
 def window_specs(draw: st.DrawFn) -> str:
     """Return the text of a spec of one window, `within` behind its pair, then the other clauses."""
     pair = f"{draw(prefixes)} match {draw(matches)}"
-    pad = draw(st.sampled_from(["", "", "pad"]))
+    unpadded = draw(st.sampled_from(["", "", "unpadded"]))
     chosen = draw(st.lists(st.sampled_from(AGGREGATES), max_size=3))
     extra = [f"{aggregate} as m{place}" for place, aggregate in enumerate(chosen)]
     measures = "measure " + ", ".join([COUNTED, *extra])
-    clauses = [draw(untils), draw(limits), pad, measures, draw(havings), draw(keeps)]
+    clauses = [draw(untils), draw(limits), unpadded, measures, draw(havings), draw(keeps)]
     return f"{STREAM}window w {pair} {' '.join(clauses)}"
 
 

@@ -261,7 +261,7 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
         keep=draw(
             st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
         ),
-        pad=draw(st.booleans()),
+        unpadded=draw(st.booleans()),
         lookback=draw(st.none() | st.builds(tree.Int, st.integers(0, 4))),
         measures=tuple(measures),
         having=draw(

@@ -139,7 +139,7 @@ windows = st.builds(
     until=st.none() | st.builds(tree.Until, _small_exprs, st.booleans()),
     within=st.none() | st.builds(tree.Within, amounts, names),
     keep=st.none() | names,
-    pad=st.booleans(),
+    unpadded=st.booleans(),
     lookback=st.none() | st.builds(tree.Int, st.integers(0, 100)),
     measures=st.lists(st.builds(tree.Measure, _small_exprs, names), max_size=2).map(tuple),
     having=st.none() | _small_exprs,

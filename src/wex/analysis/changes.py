@@ -9,14 +9,34 @@ from typing import TYPE_CHECKING
 from wex.analysis.compare import Side, equivalent
 from wex.analysis.describe import stream_in_words
 from wex.compile.guards import deciding_parts, guarded_fields, predicates
-from wex.errors import StateError
+from wex.errors import SpecError, StateError
 from wex.spec import meaning as meaning_of
 from wex.spec import parse, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from wex.compile.plan import Plan
     from wex.spec import Meaning
+
+
+def spec_of_origin(text: str, plan: Plan) -> str:
+    """Return the spec that a checkpoint keeps, in the language of today.
+
+    A job goes on with the plan of its checkpoint, so the plan decides where windows may begin.
+    Texts of old checkpoints say `pad` of windows that begin at the first event, which is now the
+    default, and say nothing of those that are now `unpadded`.
+    """
+    unpadded = {window.name for window in plan.windows if window.lookback and not window.pad}
+    try:
+        spec = parse(text)
+    except SpecError:
+        spec = parse(text.replace("\n  pad", ""))
+    windows = (
+        replace(window, unpadded=window.unpadded or window.name.text in unpadded)
+        for window in spec.windows
+    )
+    return str(replace(spec, windows=tuple(windows), source=None))
 
 
 @lru_cache(maxsize=8)

@@ -150,7 +150,7 @@ def analysed_window(
         tables = ends_after_first(tables, until)
     return AnalysedWindow(
         name=window.name.text,
-        first=0 if window.pad else compiled.lookback,
+        first=compiled.lookback if window.unpadded else 0,
         lookback=compiled.lookback,
         masks=tuple(masks),
         compiled=compiled,

@@ -235,7 +235,7 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     clauses = compiled.clauses
     form, letters = compiled.form, compiled.letters
     keep = clauses.early_keep
-    grams = Grams(Stream((), list(events), []), compiled.lookback, pad=compiled.window.pad)
+    grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
     clock = [0] * len(events)
     if clauses.within_time is not None:
         name = meaning.spec.stream.order_by[0].text

@@ -91,7 +91,7 @@ def window(
     or_end: bool = False,
     within: timedelta | tree.Within | Expr | None = None,
     keep: str | None = None,
-    pad: bool = False,
+    unpadded: bool = False,
     lookback: int | None = None,
     measures: Mapping[str, Expr] | None = None,
     having: Expr | None = None,
@@ -112,7 +112,7 @@ def window(
         until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
         within=_within(within),
         keep=tree.Name(keep) if keep is not None else None,
-        pad=_flag(pad, "pad"),
+        unpadded=_flag(unpadded, "unpadded"),
         lookback=tree.Int(lookback) if lookback is not None else None,
         measures=tuple(
             tree.Measure(node_of(value), tree.Name(measure))

@@ -72,7 +72,7 @@ def summary(resolved: Meaning) -> dict[str, object]:
                 "pairs": len(window.pairs),
                 "lookback": lookback,
                 "keep": window.keep.text if window.keep else "all",
-                "pad": window.pad,
+                "unpadded": window.unpadded,
                 "until": str(window.until) if window.until else None,
                 "within": str(window.within) if window.within else None,
                 "having": str(window.having) if window.having else None,
@@ -105,7 +105,7 @@ def describe(resolved: Meaning) -> list[str]:
     ):
         keep = window.keep.text if window.keep else "all"
         clauses = [str(clause) for clause in (window.within, window.until) if clause]
-        clauses += ["pad"] * window.pad
+        clauses += ["unpadded"] * window.unpadded
         clauses += [f"having {window.having}"] if window.having else []
         parts = [_form(window), f"lookback {lookback}", f"keep {keep}", *clauses]
         lines.append(f"  window {window.name.text}: {', '.join(parts)}")

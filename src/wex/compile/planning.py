@@ -72,7 +72,8 @@ def _window(
     return PlannedWindow(
         name=window.name.text,
         lookback=compiled.lookback,
-        pad=window.pad,
+        # Without lookback both readings are one, and old plans say so in this way.
+        pad=not window.unpadded and compiled.lookback > 0,
         letters=_letters(compiled.letters, guards),
         prefix=compiled.form.prefix,
         starts=compiled.form.starts,

@@ -61,7 +61,7 @@ def _possible(compiled: CompiledWindow) -> list[int]:
     most = 2 * limits.current().letters
     rows: set[Row] = set()
     try:
-        for missing in range(lookback + 1 if compiled.window.pad else 1):
+        for missing in range(1 if compiled.window.unpadded else lookback + 1):
             possible = combinations(
                 (*letters.guards, order), lookback, missing=missing, floating=True, most=most
             )

@@ -109,7 +109,7 @@ def window_guards(source: WindowMeaning) -> WindowGuards:
 def window_letters(guarded: WindowGuards) -> WindowLetters:
     """Return the combinations of truth values that the guards of a window can have together."""
     source = guarded.source
-    alphabet = Alphabet(guarded.guards, source.lookback, pad=source.window.pad)
+    alphabet = Alphabet(guarded.guards, source.lookback, pad=not source.window.unpadded)
     return WindowLetters(source, alphabet)
 
 

@@ -47,7 +47,7 @@ class Window:
 
 
 class Grams:
-    """A stream as the grams g_i that one lookback k sees, i from k on, or from 0 under `pad`."""
+    """A stream as the grams g_i that one lookback k sees, i from k on, or from 0 if `pad`."""
 
     def __init__(self, stream: Stream, lookback: int, *, pad: bool = False) -> None:
         self.stream = stream
@@ -83,7 +83,7 @@ class Definition:
         window = self.window = meaning.expanded.windows[index]
         self.stream = stream
         self.order_by = meaning.spec.stream.order_by
-        self.grams = Grams(stream, meaning.lookbacks[index], pad=window.pad)
+        self.grams = Grams(stream, meaning.lookbacks[index], pad=not window.unpadded)
         self.first, self.count = self.grams.first, self.grams.count
         self.truths = _truth_table(window, self.grams, meaning.fields)
         self.measures = [measure_of(measure, meaning.fields) for measure in window.measures]

@@ -107,13 +107,14 @@ class Operator(StatefulProcessor):
         origin = self._origin.get()
         assert origin is not None
         plan, spec, proved = origin
+        origin_engine = engine_of_plan(bytes(plan))
         if proved != engine.fingerprint:
             # Loads grammar and solver, so only here.
-            from wex.analysis.changes import check_same_windows  # noqa: PLC0415
+            from wex.analysis.changes import check_same_windows, spec_of_origin  # noqa: PLC0415
 
-            check_same_windows(spec, self._spec)
+            check_same_windows(spec_of_origin(spec, origin_engine.plan), self._spec)
             self._origin.update((plan, spec, engine.fingerprint))
-        return engine_of_plan(bytes(plan))
+        return origin_engine
 
     def _saved(self, key: Any, bucket: Bucket, windows: pa.Table) -> pd.DataFrame:
         """Save a bucket, and return the row for its windows and counts."""

@@ -110,8 +110,8 @@ def _window(window: tree.Window) -> str:
     lines.extend(show(clause) for clause in (window.until, window.within) if clause)
     if window.keep:
         lines.append(f"keep {show(window.keep)}")
-    if window.pad:
-        lines.append("pad")
+    if window.unpadded:
+        lines.append("unpadded")
     if window.lookback:
         lines.append(f"lookback {show(window.lookback)}")
     if window.measures:

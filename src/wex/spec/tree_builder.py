@@ -137,8 +137,8 @@ class TreeBuilder:
     def keep(self, span: Span, option: tree.Name) -> Clause:
         return Clause("keep", span, option)
 
-    def pad(self, span: Span) -> Clause:
-        return Clause("pad", span, True)
+    def unpadded(self, span: Span) -> Clause:
+        return Clause("unpadded", span, True)
 
     def lookback(self, span: Span, count: tree.Int | tree.Real) -> Clause:
         hint = "use a smaller lookback"

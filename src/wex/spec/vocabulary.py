@@ -28,7 +28,7 @@ RESERVED = frozenset(
         "keep",
         "within",
         "having",
-        "pad",
+        "unpadded",
         "lookback",
         "nulls",
         "measure",
@@ -58,7 +58,7 @@ WINDOW_CLAUSES = [
     "within",
     "having",
     "keep",
-    "pad",
+    "unpadded",
     "lookback",
     "measure",
     "or",
@@ -111,6 +111,7 @@ OPERATOR_WORDS = {
     "asc": "streams are always in ascending order: remove `asc`",
     "then": "write a sequence without an operator: `match a b`",
     "mod": "there is no remainder operator",
+    "pad": "remove it: windows begin at the first event by default",
 }
 
 # The tokens that the parser accepts, in words: the first group that it accepts completely.

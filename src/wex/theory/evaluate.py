@@ -1,7 +1,7 @@
 """Evaluation of guards and values on concrete events: the definition for solver and engine.
 
-A gram is the last k+1 events, oldest first; a missing event (under `pad`) is None. There are two
-kinds of arithmetic: `EXACT` on Fractions for the analysis, `FLOATING` on float64 for the run time.
+A gram is the last k+1 events, oldest first; events before the first one are missing: None. There
+are two kinds of arithmetic: `EXACT` on Fractions for the analysis, `FLOATING` on float64 for the run time.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def letters_of(guards: Iterable[Guard], lookback: int, *, pad: bool = False) -> 
     """Return the letters that grams can have at run time.
 
     No letter is missing: atoms whose arithmetic rounds count as independent, because floats differ
-    from the reals, and under `pad` letters are collected for every number of missing events.
+    from the reals, and if `pad`, letters are collected for every number of missing events.
     """
     distinct = tuple(dict.fromkeys(guard for guard in guards if not isinstance(guard, Always)))
     rows: set[Row] = set()

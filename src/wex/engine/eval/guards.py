@@ -52,7 +52,7 @@ class Deciders:
     def decide(self, guard: Guard, first: int, *, pad: bool) -> Decide:
         """Return a function from a block to the rows where a guard holds.
 
-        Positions before `first` are ignored; under `pad` an atom about missing events is false.
+        Positions before `first` are ignored; if `pad`, an atom about missing events is false.
         """
         self.reach = max([self.reach, *(-offset for offset in offsets(guard))])
         column = next((field.name for field in fields(guard)), None)

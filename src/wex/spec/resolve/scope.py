@@ -12,7 +12,7 @@ from wex.spec.aggregates import signature
 from wex.spec.numbers import check_index
 from wex.spec.resolve.type_checker import TypeChecker
 from wex.spec.types import PREDICATE, Type
-from wex.spec.vocabulary import RESERVED
+from wex.spec.vocabulary import OPERATOR_WORDS, RESERVED
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
@@ -103,7 +103,9 @@ class EventTypes(TypeChecker):
         """Note a name that is not declared."""
         if self.problems.full:
             return
-        hint = did_you_mean(name, self.scope.names(), "the declared names are")
+        hint = OPERATOR_WORDS.get(name) or did_you_mean(
+            name, self.scope.names(), "the declared names are"
+        )
         if name.lower() in RESERVED:
             hint = f"did you mean `{name.lower()}`? (keywords are lower-case)"
         message = f"there is no field or let called `{name}`"

@@ -97,7 +97,7 @@ class Window(Node):
     until: Until | None = None
     within: Within | None = None
     keep: Name | None = None
-    pad: bool = False
+    unpadded: bool = False
     lookback: Int | None = None
     measures: tuple[Measure, ...] = ()
     having: Expr | None = None
