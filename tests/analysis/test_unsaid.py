@@ -14,7 +14,7 @@ from wex.analysis.answers import Kind, Verdict
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import Budget
 from wex.analysis.remedies import every_beginning, remedy, with_window
-from wex.analysis.unsaid import dead_places
+from wex.analysis.unsaid import DeadPlace, dead_places
 from wex.analysis.verdicts import Analysis
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
@@ -56,7 +56,7 @@ def without(regex: tree.Regex, bracket: tree.Atom) -> tree.Regex:
 def test_a_bracket_that_never_holds_in_its_place_changes_nothing(text: str) -> None:
     meaning = meaning_of(wex.parse(text))
     window = meaning.expanded.windows[0]
-    places = []
+    places: list[DeadPlace] = []
     with suppress(TooManyError):  # the time is up
         places.extend(dead_places(Analysis(meaning, 0, Budget()), frozenset()))
     for place in places:
