@@ -144,6 +144,8 @@ def dead_places(analysis: Analysis, never: Set[Guard]) -> Iterator[DeadPlace]:
     window = meaning.expanded.windows[analysis.index]
     if not _related(meaning, analysis) or len(analysis.window.moves) > MOST_STATES:
         return
+    if not analysis.contexts.regions.exact:
+        return  # what the analysis of the window did not distinguish, that of a part will not either
     seen: Counter[tuple[str, tree.Expr]] = Counter()
     for clause, bracket, path in islice(_places(window), MOST_PLACES):
         seen[clause, bracket.predicate] += 1
