@@ -135,6 +135,7 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
             for pair in node.pairs
         ],
         where=rebuilt(node.where) if node.where else None,
+        **rebuilt_runs(node.runs),
         until=rebuilt(node.until.predicate) if node.until else None,
         or_end=bool(node.until and node.until.or_end),
         within=None
@@ -148,6 +149,20 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
         measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},
         having=rebuilt(node.having) if node.having else None,
     )
+
+
+def rebuilt_runs(node: tree.Runs | None) -> dict[str, Any]:
+    """Return the arguments of the builder for runs."""
+    match node:
+        case tree.RunsOf((value,)):
+            return {"runs_of": rebuilt(value)}
+        case tree.RunsOf(values):
+            return {"runs_of": list(map(rebuilt, values))}
+        case tree.RunsWhere(predicate):
+            return {"runs_where": rebuilt(predicate)}
+        case tree.Sessions(gap):
+            return {"sessions_gap": rebuilt(gap)}
+    return {}
 
 
 def rebinds(node: tree.Node, bound: frozenset[str] = frozenset()) -> bool:

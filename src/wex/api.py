@@ -166,7 +166,7 @@ def find(
     """Return the windows of a spec in some data, one row each.
 
     If the number of open starts can grow without bound, the spec runs, and a warning is logged
-    once in a process.
+    once in a process. So is the reason if a window that was not found can never occur.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def find(
 
     spec = as_spec(spec)
     windows = find(spec, data, partition_by, order_by)
-    warn(spec)  # after the windows are found, so that they do not wait for it
+    warn(spec, windows)  # after the windows are found, so that they do not wait for it
     return windows
 
 
@@ -247,7 +247,7 @@ def find_in_file(
     filled = with_arguments(as_spec(spec), partition_by, order_by)
     request = Request(path, input_format, text_options(**options), where_key)
     windows, _ = find_in_files(filled, request)
-    warn(filled)
+    warn(filled, windows)
     return windows
 
 

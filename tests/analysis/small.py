@@ -65,6 +65,15 @@ def regexes(*, finite: bool) -> st.SearchStrategy[str]:
     return st.recursive(leaf, grown, max_leaves=5)
 
 
+def _runs(*, whole: bool) -> st.SearchStrategy[str]:
+    """Return runs over the fields of one of the streams."""
+    values = ["n", "n - n[-1]"] if whole else ["x", "x, ok"]
+    atoms = (_whole_atoms if whole else _finite_atoms).filter(lambda atom: atom != "true")
+    return st.one_of(
+        st.sampled_from(values).map("runs of {}".format), atoms.map("runs where {}".format)
+    )
+
+
 @st.composite
 def spec_texts(draw: st.DrawFn, *, windows: int = 1, having: bool = False) -> str:
     """Draw the text of a spec over few values; its windows have `having` if asked for."""
@@ -84,13 +93,16 @@ def spec_texts(draw: st.DrawFn, *, windows: int = 1, having: bool = False) -> st
             (f"after {after} " if after is not None else "") + f"match {match}"
             for after, match in pairs
         ]
-        lines.append(f"window w{at} {' or '.join(shown)}")
-        until = draw(st.sampled_from(["", "", "", "until [{}]", "until [{}] or end"]))
-        lines.append(until.format(draw(atoms)))
+        if draw(st.integers(0, 7)) == 0:
+            lines.append(f"window w{at} {draw(_runs(whole=whole))}")
+        else:
+            lines.append(f"window w{at} {' or '.join(shown)}")
+            lines.append(draw(st.sampled_from(["", "", "unpadded"])))
+            until = draw(st.sampled_from(["", "", "", "until [{}]", "until [{}] or end"]))
+            lines.append(until.format(draw(atoms)))
         lines.append(draw(st.sampled_from(["", "", "", "within 3 events"])))
         keeps = ["all", "all", "shortest", "longest", "disjoint"]
         lines.append(f"keep {draw(st.sampled_from(keeps))}")
-        lines.append(draw(st.sampled_from(["", "", "unpadded"])))
         if having:
             conditions = ["size > 1", "size != 2", "size <= 2", "hits = 1", "hits < 2 and size > 1"]
             lines.append(f"measure count() as size, count_if({draw(atoms)}) as hits")

@@ -43,6 +43,28 @@ def test_find_warns_once_of_a_spec(caplog: pytest.LogCaptureFixture) -> None:
     assert len(caplog.records) == 2
 
 
+def test_the_warning_says_what_helps(caplog: pytest.LogCaptureFixture) -> None:
+    wex.find(wex.parse(UNBOUNDED), {"x": [1, -1]})
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.endswith("; with `keep disjoint` it holds at most 1 start")
+
+
+def test_find_says_why_a_window_is_never_found(caplog: pytest.LogCaptureFixture) -> None:
+    spec = wex.parse("stream s (x int) window w match [x > 0] [x[-1] < 0] window v match [x > 9]")
+    for _ in range(2):
+        assert wex.find(spec, {"x": [1, -1, 2]}).num_rows == 0
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "the window `w` can never occur: in the shortest one event 1" in said
+
+
+def test_a_refusal_says_what_helps() -> None:
+    with pytest.raises(wex.UnboundedError) as caught:
+        warned.refuse_unbounded(wex.parse(UNBOUNDED))
+    assert str(caught.value.hint).startswith(
+        "with `keep disjoint` it holds at most 1 start; or pass"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -16,6 +16,7 @@ from tests.engine.compare import assert_same_error, outcome
 from tests.strategies import specs, streams
 from wex import examples
 from wex.spec import tree
+from wex.spec.resolve.runs import spelled_out
 from wex.theory.evaluate import Event
 
 
@@ -216,7 +217,7 @@ def test_windows_are_reported_without_delay(spec: tree.Spec, events: list[Event]
     rows = [{**event, "key": "a", "ts": streams.START + at} for at, event in enumerate(ordered)]
     no_end = [
         tree.Window(**{**vars(w), "until": w.until and tree.Until(w.until.predicate)})
-        for w in spec.windows
+        for w in (spelled_out(window, spec.stream) for window in spec.windows)
     ]
     plain = wex.parse(str(tree.Spec(spec.stream, spec.lets, (), tuple(no_end))))
     parts = [outcome(wex.find, plain, streams.table(rows[:n])) for n in range(len(rows) + 1)]

@@ -241,11 +241,26 @@ filtered = st.builds(
 spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x")))
 
 
+_run_values = st.one_of(
+    integers, reals, durations, timestamps, dates, strings, _fields("ok", "side")
+)
+runs = st.one_of(
+    st.builds(tree.RunsOf, st.lists(_run_values.filter(_reads), min_size=1, max_size=2).map(tuple)),
+    st.builds(tree.RunsWhere, predicates.filter(_reads)),
+    st.builds(
+        lambda amount, unit: tree.Sessions(tree.Duration(tree.Int(amount), name(unit))),
+        st.integers(0, 90),
+        st.sampled_from(["seconds", "minutes"]),
+    ),
+)
+
+
 @st.composite
 def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -> tree.Window:
     """Windows of every form, with every clause."""
     pair = st.builds(tree.Pair, st.none() | regexes, regexes)
-    by_pairs = not formulas_too or draw(st.booleans())
+    run = draw(runs) if draw(st.integers(0, 5)) == 0 else None
+    by_pairs = not run and (not formulas_too or draw(st.booleans()))
     values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
     # Names carry the window: two windows may measure different types.
     measures = [tree.Measure(value, name(f"{called}_{at}")) for at, value in enumerate(values)]
@@ -255,13 +270,14 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
     return tree.Window(
         name(called),
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
-        where=None if by_pairs else draw(formulas()),
-        until=draw(st.none() | st.builds(tree.Until, predicates, st.booleans())),
+        where=None if by_pairs or run else draw(formulas()),
+        runs=run,
+        until=None if run else draw(st.none() | st.builds(tree.Until, predicates, st.booleans())),
         within=draw(st.sampled_from([None, tree.Within(tree.Int(amount), name(unit))])),
         keep=draw(
             st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
         ),
-        unpadded=draw(st.booleans()),
+        unpadded=run is None and draw(st.booleans()),
         lookback=draw(st.none() | st.builds(tree.Int, st.integers(0, 4))),
         measures=tuple(measures),
         having=draw(

@@ -131,11 +131,17 @@ streams = st.builds(
 lets = st.builds(tree.Let, names, exprs)
 assumes = st.builds(tree.Assume, regexes, st.booleans())
 pairs = st.builds(tree.Pair, st.none() | regexes, regexes)
+runs = st.one_of(
+    st.builds(tree.RunsOf, _some(_small_exprs)),
+    st.builds(tree.RunsWhere, _small_exprs),
+    st.builds(tree.Sessions, _small_exprs),
+)
 windows = st.builds(
     tree.Window,
     names,
     st.lists(pairs, max_size=2).map(tuple),
     where=st.none() | exprs,
+    runs=st.none() | runs,
     until=st.none() | st.builds(tree.Until, _small_exprs, st.booleans()),
     within=st.none() | st.builds(tree.Within, amounts, names),
     keep=st.none() | names,

@@ -46,6 +46,34 @@ class Growth(StrEnum):
     __repr__ = str.__repr__
 
 
+class Kind(StrEnum):
+    """What a finding is about."""
+
+    NEVER_HOLDS = "never-holds"  # a predicate that no event satisfies
+    NEVER_HOLDS_HERE = "never-holds-here"  # a predicate that no event satisfies in its place
+    NEVER_OCCURS = "never-occurs"  # a window that no stream has
+    ONLY_AT_FIRST = "only-at-first"  # a window that begins only at the first event
+    EVERY_BEGINNING = "every-beginning"  # a window whose every beginning is a window
+    REMEDY = "remedy"  # a clause that bounds a window
+    HOPELESS_STARTS = "hopeless-starts"  # starts that are held in vain
+    NOT_REACHED = "not-reached"  # kinds of events or states that no stream has
+    NO_STREAM_CONFORMS = "no-stream-conforms"  # an assumption that no stream meets
+    EXCLUDES_NOTHING = "excludes-nothing"  # an assumption that every stream meets
+
+    __repr__ = str.__repr__
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to notice about a spec: what it is about, and a sentence."""
+
+    kind: Kind
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 WitnessBuilder = Callable[[int], "list[Event] | None"]  # n → a replayed stream that reaches n
 
 

@@ -1,63 +1,128 @@
-"""Warn about a spec, or refuse it, if the number of starts that it holds can grow without bound."""
+"""Warn about a spec, or refuse it, if the number of starts that it holds can grow without bound.
+
+A window that was not found at all gets a warning if the analysis knows why.
+"""
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from wex.analysis.answers import Kind, Verdict
 from wex.analysis.counting.single import Starts
 from wex.analysis.describe import stream_in_words
+from wex.analysis.findings import of_window
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.contexts import free_contexts
 from wex.analysis.regions.graph import Budget
+from wex.analysis.unsaid import of_unbounded
 from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
 from wex.errors import UnboundedError, WexError
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
-    from wex.analysis.answers import Answer
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from wex.analysis.answers import Answer, Finding
     from wex.spec import Meaning, tree
 
 LOGGER = logging.getLogger("wex")
 _checked: dict[int, object] = {}  # by the hash of a spec: the call that has logged its warnings
+QUICK = (50, 0.2)  # regions and seconds of CPU: a warning may not take long
+REASONS = (Kind.NEVER_HOLDS, Kind.NEVER_HOLDS_HERE, Kind.NEVER_OCCURS, Kind.ONLY_AT_FIRST)
 SHOWN_STARTS = 3  # open starts at the end of the stream that a refusal shows
 
 
-def warn(spec: tree.Spec) -> None:
-    """Log a warning if a plan can hold an unbounded number of starts, once for each spec."""
-    if not LOGGER.isEnabledFor(logging.WARNING) or hash(spec) in _checked:
+@dataclass(frozen=True)
+class _Unproved:
+    """A window whose held starts are not proved to be bounded, and what may help."""
+
+    number: int
+    name: str
+    held: Answer
+    findings: tuple[Finding, ...]
+
+
+def warn(spec: tree.Spec, windows: pa.Table | None = None) -> None:
+    """Log a warning if a plan can hold an unbounded number of starts, once for each spec.
+
+    If `windows` were found, also log why some window of the spec can never be among them.
+    """
+    if not LOGGER.isEnabledFor(logging.WARNING):
         return
-    lines = unbounded(spec)
+    _log_once(hash(spec), unbounded, spec)
+    if windows is not None and (absent := names_without_rows(spec, windows)):
+        _log_once(hash((spec, absent)), never_found, spec, absent)
+
+
+def _log_once(key: int, lines: Callable[..., tuple[str, ...]], *arguments: object) -> None:
+    if key in _checked:
+        return
+    texts = lines(*arguments)
     this_call = object()
-    if _checked.setdefault(hash(spec), this_call) is this_call:  # no other thread was quicker
-        for line in lines:
-            LOGGER.warning(line)
+    if _checked.setdefault(key, this_call) is this_call:  # no other thread was quicker
+        for text in texts:
+            LOGGER.warning(text)
 
 
 def unbounded(spec: tree.Spec) -> tuple[str, ...]:
     """Return a line for each window of which a plan can hold an unbounded number of starts."""
-    windows = _not_bounded(spec, 50, 0.2)  # a warning may not take long
-    return tuple(_line(name, held) for _, name, held in windows if held.verdict == "unbounded")
+    windows = _not_bounded(spec, *QUICK)
+    return tuple(
+        "; ".join([_line(window.name, window.held), *map(str, window.findings)])
+        for window in windows
+        if window.held.verdict is Verdict.UNBOUNDED
+    )
 
 
-def refuse_unbounded(spec: tree.Spec) -> None:
-    """Raise an UnboundedError unless the number of starts that a plan holds is proved to be bounded."""
-    for number, name, held in _not_bounded(spec, Budget.regions, Budget.seconds):
-        line, stream = _line(name, held), None
-        if held.verdict == "unbounded":
+def names_without_rows(spec: tree.Spec, windows: pa.Table) -> frozenset[str]:
+    """Return the names of the windows of a spec that a result does not have."""
+    names = frozenset(window.name.text for window in spec.windows)
+    return names - set(windows.column("window_name").unique().to_pylist())
+
+
+@lru_cache(maxsize=64)
+def never_found(spec: tree.Spec, names: frozenset[str]) -> tuple[str, ...]:
+    """Return a line for each reason why some windows of a spec are not found in any data."""
+    meaning = meaning_of(spec)
+    return tuple(
+        str(finding)
+        for number, window in enumerate(meaning.expanded.windows)
+        if window.name.text in names
+        for finding in of_window(Analysis(meaning, number, Budget(*QUICK)))
+        if finding.kind in REASONS
+    )
+
+
+def refuse_unbounded(
+    spec: tree.Spec, override: str = "pass allow_unbounded=True and watch the state"
+) -> None:
+    """Raise an UnboundedError unless the number of starts that a plan holds is proved to be bounded.
+
+    `override` says how to run the spec nevertheless.
+    """
+    for window in _not_bounded(spec, Budget.regions, Budget.seconds):
+        number, held = window.number, window.held
+        line, stream = _line(window.name, held), None
+        if held.verdict is Verdict.UNBOUNDED:
             with suppress(WexError):  # the analysis may have no such stream
                 stream = held.witness(SHOWN_STARTS)
                 shown = stream_in_words(held.meaning, number, stream)
                 line += f"; the stream {shown} holds {SHOWN_STARTS} at its end, and so on"
-        hint = "bound it (see `wex check`), or pass allow_unbounded=True and watch the state"
+        remedies = (found for found in window.findings if found.kind is Kind.REMEDY)
+        advice = next(map(str, remedies), "bound it (see `wex check`)")
+        hint = f"{advice}; or {override}"
         raise UnboundedError("unbounded", line, hint, stream)
 
 
 def _line(name: str, held: Answer) -> str:
-    if held.verdict == "unknown":
+    if held.verdict is Verdict.UNKNOWN:
         return (
             f"it is not proved that window `{name}` holds a bounded number of open starts:"
             f" {held.reason}"
@@ -66,19 +131,18 @@ def _line(name: str, held: Answer) -> str:
 
 
 @lru_cache(maxsize=64)
-def _not_bounded(
-    spec: tree.Spec, regions: int, seconds: float
-) -> tuple[tuple[int, str, Answer], ...]:
-    """Return number, name and answer of each window whose held starts are not proved to be bounded."""
-    windows = []
+def _not_bounded(spec: tree.Spec, regions: int, seconds: float) -> tuple[_Unproved, ...]:
+    """Return the windows whose held starts are not proved to be bounded."""
+    windows: list[_Unproved] = []
     meaning = meaning_of(spec)
     for number, window in enumerate(meaning.expanded.windows):
         budget = Budget(regions, seconds)
         if not _may_accumulate(meaning, number, budget):
             continue
-        held = Analysis(meaning, number, budget).held
-        if held.verdict != "bounded":
-            windows.append((number, window.name.text, held))
+        analysis = Analysis(meaning, number, budget)
+        if analysis.held.verdict is not Verdict.BOUNDED:
+            findings = tuple(of_unbounded(analysis))
+            windows.append(_Unproved(number, window.name.text, analysis.held, findings))
     return tuple(windows)
 
 

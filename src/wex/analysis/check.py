@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from wex.analysis.answers import Answer
+    from wex.analysis.answers import Answer, Finding
     from wex.spec import Meaning, SpecLike, tree
 
 
 @dataclass(frozen=True)
 class WindowReport:
-    """The report about one window: three answers, and findings in words.
+    """The report about one window: three answers, and findings.
 
     `regions` is the number of regions that the analysis distinguishes, `way` the method that found
     them.
@@ -40,7 +40,7 @@ class WindowReport:
     open: Answer
     held: Answer
     overlap: Answer
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     regions: int
     way: str
     seconds: float = field(compare=False)
@@ -57,7 +57,7 @@ class Report:
 
     spec: tree.Spec = field(repr=False)
     windows: tuple[WindowReport, ...]
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     seconds: float = field(compare=False)
 
     @cached_property
@@ -81,7 +81,7 @@ class Report:
             answers = (f"{name} {answer}" for name, answer in window.answers.items())
             lines.append(f"{window.name}: {', '.join(answers)}")
         of_windows = [finding for window in self.windows for finding in window.findings]
-        return "\n".join([*lines, *self.findings, *of_windows])
+        return "\n".join([*lines, *map(str, self.findings), *map(str, of_windows)])
 
 
 def check(spec: SpecLike) -> Report:

@@ -87,6 +87,9 @@ def window(
     after: Pattern | None = None,
     pairs: Iterable[tuple[Pattern | None, Pattern]] = (),
     where: Expr | None = None,
+    runs_of: Expr | Iterable[Expr] = (),
+    runs_where: Expr | None = None,
+    sessions_gap: timedelta | Expr | float | None = None,
     until: Expr | None = None,
     or_end: bool = False,
     within: timedelta | tree.Within | Expr | None = None,
@@ -96,7 +99,10 @@ def window(
     measures: Mapping[str, Expr] | None = None,
     having: Expr | None = None,
 ) -> tree.Window:
-    """Return a window, given by `match` and `after`, by several such `pairs`, or by `where`."""
+    """Return a window, given by `match` and `after`, by several such `pairs`, by `where`, or by runs.
+
+    Runs are given by one of `runs_of`, `runs_where` and `sessions_gap`.
+    """
     if after is not None and match is None:
         fail("nothing-to-match", name, "`after` needs `match`", "add match=…")
     if or_end and until is None:
@@ -109,6 +115,7 @@ def window(
             for before, regex in all_pairs
         ),
         where=node_of(where) if where is not None else None,
+        runs=_runs(name, runs_of, runs_where, sessions_gap),
         until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
         within=_within(within),
         keep=tree.Name(keep) if keep is not None else None,
@@ -137,6 +144,26 @@ def spec(about: Stream, *items: Let | tree.Assume | tree.Window) -> tree.Spec:
         tuple(node for node in nodes if isinstance(node, tree.Window)),
     )
     return parse(str(built), "<built spec>")
+
+
+def _runs(
+    name: str,
+    values: Expr | Iterable[Expr],
+    predicate: Expr | None,
+    gap: timedelta | Expr | float | None,
+) -> tree.Runs | None:
+    listed = (values,) if isinstance(values, Expr) else tuple(values)
+    clauses: list[tree.Runs] = []
+    if listed:
+        clauses.append(tree.RunsOf(tuple(map(node_of, listed))))
+    if predicate is not None:
+        clauses.append(tree.RunsWhere(node_of(predicate)))
+    if gap is not None:
+        clauses.append(tree.Sessions(node_of(gap)))
+    if len(clauses) > 1:
+        message = "a window has one of `runs_of`, `runs_where` and `sessions_gap`"
+        fail("clause-conflict", name, message, "keep one of them, or build several windows")
+    return clauses[0] if clauses else None
 
 
 def _within(value: timedelta | tree.Within | Expr | None) -> tree.Within | None:

@@ -70,6 +70,7 @@ def summary(resolved: Meaning) -> dict[str, object]:
                 "name": window.name.text,
                 "form": _form(window),
                 "pairs": len(window.pairs),
+                "runs": str(window.runs) if window.runs else None,
                 "lookback": lookback,
                 "keep": window.keep.text if window.keep else "all",
                 "unpadded": window.unpadded,
@@ -120,4 +121,6 @@ def describe(resolved: Meaning) -> list[str]:
 def _form(window: Window) -> str:
     if window.where:
         return "formula"
+    if window.runs:
+        return str(window.runs)
     return "regular expressions" if len(window.pairs) == 1 else f"{len(window.pairs)} pairs"

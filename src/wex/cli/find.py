@@ -137,7 +137,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         out(wide=True).print(rows_table(windows.slice(0, shown)))
         more = f", the first {shown} shown" if windows.num_rows > shown else ""
         click.echo(clean(f"{counts}{more}"), err=True)
-    warn_if_unbounded(spec)  # last, as it takes time
+    warn_if_unbounded(spec, windows)  # last, as it takes time
     return FINE
 
 

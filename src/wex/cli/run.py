@@ -188,10 +188,9 @@ def is_refused(spec: Spec) -> bool:
     from wex.analysis.boundedness_guard import refuse_unbounded  # noqa: PLC0415  (loads the solver)
 
     try:
-        refuse_unbounded(spec)
+        refuse_unbounded(spec, "use --allow-unbounded and monitor the state")
     except UnboundedError as error:
-        hint = "bound it (see `wex check`), or use --allow-unbounded and monitor the state"
-        fail(UnboundedError(error.code, error.message, hint))
+        fail(error)
         return True
     return False
 

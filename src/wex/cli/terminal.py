@@ -76,11 +76,15 @@ def require_spark() -> None:
         raise WexError("no-spark", "PySpark is not installed", hint)
 
 
-def warn_if_unbounded(spec: Spec) -> None:
-    """Warn on standard error of windows that can hold an unbounded number of starts."""
-    from wex.analysis.boundedness_guard import unbounded  # noqa: PLC0415  (loads the solver)
+def warn_if_unbounded(spec: Spec, windows: pa.Table | None = None) -> None:
+    """Warn on standard error of windows that can hold an unbounded number of starts.
 
-    for line in unbounded(spec):
+    If `windows` were found, also of those that can never be among them.
+    """
+    from wex.analysis import boundedness_guard as guard  # noqa: PLC0415  (loads the solver)
+
+    absent = guard.names_without_rows(spec, windows) if windows is not None else None
+    for line in (*guard.unbounded(spec), *(guard.never_found(spec, absent) if absent else ())):
         click.echo(clean(f"warning: {line}"), err=True)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from wex.analysis.answers import Answer
+    from wex.analysis.answers import Answer, Finding
     from wex.analysis.check import Report, WindowReport
     from wex.spec import Meaning
 
@@ -84,17 +84,21 @@ def as_json(report: Report) -> dict[str, object]:
         "windows": {
             window.name: {
                 **{name: _answer(answer) for name, answer in window.answers.items()},
-                "findings": list(window.findings),
+                "findings": list(map(_finding, window.findings)),
                 "regions": window.regions,
                 "way": window.way,
                 "seconds": round(window.seconds, 3),
             }
             for window in report
         },
-        "findings": list(report.findings),
+        "findings": list(map(_finding, report.findings)),
         "state_bytes": report.state_bytes,
         "seconds": round(report.seconds, 3),
     }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {"kind": finding.kind, "text": finding.text}
 
 
 def _answer(answer: Answer) -> dict[str, object]:

@@ -17,6 +17,7 @@ from wex.compile.window import ANYWHERE
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
+from wex.spec.resolve.runs import spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,8 @@ def with_formulas(spec: tree.Spec) -> tree.Spec:
     """Return a spec whose windows are all given by formulas."""
     meaning = meaning_of(spec)
     windows = tuple(
-        window if window.where is not None else _translated(spec, window) for window in spec.windows
+        window if window.where is not None else _translated(spec, spelled_out(window, spec.stream))
+        for window in spec.windows
     )
     return with_lookback(replace(spec, windows=windows, source=None), meaning)
 

@@ -15,6 +15,7 @@ from wex.compile.normal_form import NONE
 from wex.compile.to_predicate import names_of_lets, regex_of, with_lets, with_lookback
 from wex.compile.window import ANYWHERE
 from wex.spec import tree
+from wex.spec.resolve.runs import spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,9 @@ def with_regexes(
     `compiled` gives the normal form of a window by its number; it is asked for formulas only.
     """
     windows = tuple(
-        window if window.where is None else _translated(meaning, compiled(number), window)
+        spelled_out(window, spec.stream)
+        if window.where is None
+        else _translated(meaning, compiled(number), window)
         for number, window in enumerate(spec.windows)
     )
     return with_lookback(replace(spec, windows=windows, source=None), meaning)

@@ -5,7 +5,7 @@ Read it beside "What a window is" (docs/semantics.md): W0 … W4 are the functio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from wex.compile.measures import Measure, measure_of
 from wex.compile.window import ANYWHERE
 from wex.engine.data_errors import arithmetic_error, does_not_fit
 from wex.reference.measures import measured
+from wex.reference.runs import runs
 from wex.spec import tree
 from wex.spec.types import DATE, EVENT_UNITS, microseconds
 from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
@@ -85,6 +86,12 @@ class Definition:
         self.order_by = meaning.spec.stream.order_by
         self.grams = Grams(stream, meaning.lookbacks[index], pad=not window.unpadded)
         self.first, self.count = self.grams.first, self.grams.count
+        self.runs: set[Pair] | None = None
+        clause = meaning.runs[index]
+        if clause is not None:  # `match` and `until` of the expanded window are not looked at
+            padded = Grams(stream, meaning.lookbacks[index], pad=True)
+            self.runs = runs(clause, padded, meaning.fields, self.order_by)
+            window = self.window = replace(window, pairs=(), until=None)
         self.truths = _truth_table(window, self.grams, meaning.fields)
         self.measures = [measure_of(measure, meaning.fields) for measure in window.measures]
         self._measured: dict[Pair, dict[str, Value | list[Value]]] = {}
@@ -105,7 +112,9 @@ class Definition:
     # --- W0: the pairs (b, e)
 
     def w0(self) -> set[Pair]:
-        """Return every (b, e) that a pair of the window, or its formula, recognises."""
+        """Return every (b, e) that a pair of the window, or its formula, recognises, or every run."""
+        if self.runs is not None:
+            return self.runs
         if self.window.where is not None:
             return {
                 (b, e)
@@ -173,6 +182,8 @@ class Definition:
     def w1(self, pairs: set[Pair]) -> set[Pair]:
         """Keep (b, e) if the event after it satisfies `until`, or it ends with the data."""
         until = self.window.until
+        if self.runs is not None:  # the last run may go on
+            return {(b, e) for b, e in pairs if e + 1 < self.count or self.ended}
         if until is None:
             return pairs
         return {
@@ -183,8 +194,8 @@ class Definition:
         }
 
     def reported(self, e: int) -> int:
-        """Return where a window that ends at e is reported: at e, or with `until` at e + 1."""
-        return e if self.window.until is None else e + 1
+        """Return where a window that ends at e is reported: at e, or with `until` or as a run at e + 1."""
+        return e if self.window.until is None and self.runs is None else e + 1
 
     # --- W2: within
 

@@ -54,6 +54,12 @@ def show(node: tree.Node) -> str:
             return f"assume {_regex(regex)}" + (" unchecked" if unchecked else "")
         case tree.Pair(after, match):
             return (f"after {_regex(after)}\n  " if after else "") + f"match {_regex(match)}"
+        case tree.RunsOf(values):
+            return f"runs of {_list(values)}"
+        case tree.RunsWhere(predicate):
+            return f"runs where {_expr(predicate)}"
+        case tree.Sessions(gap):
+            return f"sessions gap {_expr(gap)}"
         case tree.Until(predicate, or_end):
             return f"until [{_expr(predicate)}]" + (" or end" if or_end else "")
         case tree.Within(amount, unit):
@@ -107,7 +113,7 @@ def _window(window: tree.Window) -> str:
         lines.append("\n  or ".join(map(show, window.pairs)))
     if window.where:
         lines.append(f"where {_expr(window.where)}")
-    lines.extend(show(clause) for clause in (window.until, window.within) if clause)
+    lines.extend(show(clause) for clause in (window.runs, window.until, window.within) if clause)
     if window.keep:
         lines.append(f"keep {show(window.keep)}")
     if window.unpadded:

@@ -252,6 +252,8 @@ def _grammar_slip(place: Place, problems: Problems) -> bool:
         hint = "only a name can have an index: name the expression with `let`, or use `prev`"
     elif before.type == "NOT" and token in COMPARISONS:
         hint = f"write `not` before the whole comparison: `not x {token} 1`"
+    elif token.type in ("RUNS", "SESSIONS") and "MATCH" in place.expected:
+        hint = f"`{token}` has no `after`: use `match`, or remove `after`"
     if hint:
         problems.add("syntax", span_of(token), f"unexpected `{token}`", hint)
     return hint is not None
@@ -288,7 +290,30 @@ def _bare_predicate(place: Place, problems: Problems) -> bool:
     return True
 
 
+def _session_limit(place: Place, problems: Problems) -> bool:
+    """`sessions gap 30 minutes at most 2 hours`: a limit that cuts sessions does not exist."""
+    words = [*place.seen, *([place.token] if place.token is not None else [])]
+    if "sessions" not in words:
+        return False
+    for before, token in itertools.pairwise(words):
+        if (before, token) == ("at", "most"):  # `30 at`: the word was parsed as a unit
+            span = Span(span_of(before).start, span_of(token).end)
+        elif token is place.token and str(token) == "at":
+            span = span_of(token)
+        else:
+            continue
+        problems.add(
+            "syntax",
+            span,
+            "a session cannot be cut at a length",
+            "`sessions gap 30 minutes within 2 hours` leaves out the sessions that last longer",
+        )
+        return True
+    return False
+
+
 EXPLANATIONS = (
+    _session_limit,
     _misspelt_before,
     _open_quote,
     _grammar_slip,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CLAUSE_WORDS = {
     "pairs": "match",
+    "runs": "runs",
     "measures": "measure",
     "partition_by": "partition by",
     "order_by": "order by",
@@ -121,6 +122,18 @@ class TreeBuilder:
 
     def where(self, span: Span, formula: tree.Expr) -> Clause:
         return Clause("where", span, formula)
+
+    def runs_of(self, span: Span, *values: tree.Expr) -> Clause:
+        return Clause("runs", span, tree.RunsOf(values, span=span))
+
+    def runs_where(self, span: Span, predicate: tree.Expr) -> Clause:
+        return Clause("runs", span, tree.RunsWhere(predicate, span=span))
+
+    def sessions(self, span: Span, word: tree.Name, gap: tree.Expr) -> Clause:
+        if word.text != "gap":
+            message = f"expected `gap` after `sessions`, got `{word}`"
+            self.problems.add("unknown-option", word, message, "write `sessions gap 30 minutes`")
+        return Clause("runs", span, tree.Sessions(gap, span=span))
 
     def until(self, span: Span, predicate: tree.Expr, or_end: bool = False) -> Clause:
         return Clause("until", span, tree.Until(predicate, or_end, span=span))

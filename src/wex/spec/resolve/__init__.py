@@ -6,7 +6,7 @@ Each step notes its problems, and the next one goes on with the names and types 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wex.spec.resolve.expand import deepest_lookback, expand
@@ -17,6 +17,7 @@ from wex.spec.resolve.item_checks import (
     check_window,
     check_windows_together,
 )
+from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import Scope
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Meaning:
     """A spec with its names resolved. `expanded` is the same spec without lets and sugar.
 
     `lookbacks` has the k of each window, `assume_lookbacks` that of each assumption, `measures` the
-    names and types of each window's measures, all in the order of the spec.
+    names and types of each window's measures, `runs` the clause `runs` or `sessions` of each window
+    without lets, all in the order of the spec.
     """
 
     spec: tree.Spec
@@ -41,6 +43,7 @@ class Meaning:
     lookbacks: tuple[int, ...]
     assume_lookbacks: tuple[int, ...]
     measures: tuple[Mapping[str, Type], ...]
+    runs: tuple[tree.Runs | None, ...]
 
     @property
     def skip_nulls(self) -> bool:
@@ -64,6 +67,10 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
     if problems.diagnostics:
         return None
     expanded = expand(spec, problems)
+    runs = tuple(window.runs for window in expanded.windows)
+    if any(runs) and not problems.diagnostics:
+        plain = tuple(spelled_out(window, spec.stream) for window in expanded.windows)
+        expanded = expand(replace(expanded, windows=plain), problems)
     if problems.diagnostics:
         return None
     return Meaning(
@@ -73,6 +80,7 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
         tuple(map(_window_lookback, expanded.windows)),
         tuple(deepest_lookback(assume.regex) for assume in expanded.assumes),
         tuple({name: type_ for name, type_ in types.items() if type_} for types in measures),
+        runs,
     )
 
 

@@ -119,6 +119,7 @@ def _window(window: tree.Window, lets: Lets) -> tree.Window:
             for pair in window.pairs
         ),
         where=_formula(window.where, lets) if window.where else None,
+        runs=window.runs and _runs(window.runs, lets),
         until=window.until
         and replace(window.until, predicate=expand_expr(window.until.predicate, lets)),
         measures=tuple(
@@ -126,6 +127,16 @@ def _window(window: tree.Window, lets: Lets) -> tree.Window:
         ),
         having=window.having and expand_expr(window.having, {}),
     )
+
+
+def _runs(runs: tree.Runs, lets: Lets) -> tree.Runs:
+    match runs:
+        case tree.RunsOf(values):
+            return replace(runs, values=tuple(expand_expr(value, lets) for value in values))
+        case tree.RunsWhere(predicate):
+            return replace(runs, predicate=expand_expr(predicate, lets))
+        case tree.Sessions(gap):
+            return replace(runs, gap=expand_expr(gap, lets))
 
 
 def _regex(regex: tree.Regex, lets: Lets) -> tree.Regex:

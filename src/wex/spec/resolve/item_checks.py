@@ -12,6 +12,7 @@ from wex.spec import tree
 from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
 from wex.spec.numbers import MAX_EVENTS, check_count
 from wex.spec.resolve.formula_checks import check_formula
+from wex.spec.resolve.runs import check_runs
 from wex.spec.resolve.scope import EventTypes, Scope, in_order
 from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker, with_article
 from wex.spec.types import (
@@ -119,6 +120,8 @@ def check_window(
         if pair.after:
             check_regex(pair.after, events, CLAUSES["WINDOW"])
         check_regex(pair.match, events, CLAUSES["WINDOW"])
+    if window.runs:
+        check_runs(window, stream, events)
     if window.where:
         check_formula(window.where, {}, events)
     if window.until:
@@ -141,12 +144,12 @@ def _check_shape(window: tree.Window, problems: Problems) -> None:
             "a window has either `match` or `where`, not both",
             "use one of the two, or write two windows",
         )
-    if not window.pairs and not window.where:
+    if not window.pairs and not window.where and not window.runs:
         problems.add(
             "nothing-to-match",
             window.name,
-            f"window `{window.name.text}` has neither `match` nor `where`",
-            "add `match` with a regular expression, or `where` with a formula",
+            f"window `{window.name.text}` has no `match`, `where`, `runs` or `sessions`",
+            "add `match` with a regular expression, `where` with a formula, or `runs of` a value",
         )
 
 

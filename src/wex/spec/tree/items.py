@@ -64,6 +64,30 @@ class Pair(Node):
 
 
 @dataclass(frozen=True)
+class RunsOf(Node):
+    """`runs of status, mode`: maximal ranges of events with the same values."""
+
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class RunsWhere(Node):
+    """`runs where temp > 90`: maximal ranges of events that satisfy a predicate."""
+
+    predicate: Expr
+
+
+@dataclass(frozen=True)
+class Sessions(Node):
+    """`sessions gap 30 minutes`: maximal ranges of events without a longer pause."""
+
+    gap: Expr
+
+
+Runs = RunsOf | RunsWhere | Sessions
+
+
+@dataclass(frozen=True)
 class Until(Node):
     """`until [p]`, `until [p] or end`."""
 
@@ -89,11 +113,12 @@ class Measure(Node):
 
 @dataclass(frozen=True)
 class Window(Node):
-    """A window: pairs or a formula, clauses that select among the matches, and measures."""
+    """A window: pairs, a formula or runs, clauses that select among the matches, and measures."""
 
     name: Name
     pairs: tuple[Pair, ...] = ()
     where: Expr | None = None
+    runs: Runs | None = None
     until: Until | None = None
     within: Within | None = None
     keep: Name | None = None
