@@ -37,13 +37,14 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
     """Return the order of a stream, given the fields that predicates read.
 
     Keys do not change. Events are sorted by the order columns, then by the others. Texts can only
-    be compared for equality.
+    be compared for equality, and fields that may be NULL not at all.
     """
     ranks: dict[str, Type] = {}
     fields, stream = dict(meaning.fields), meaning.spec.stream
     keys = [name.text for name in stream.partition_by]
     columns = [name.text for name in stream.order_by]
     parts = [equal(name, fields[name]) for name in keys if name in relevant]
+    parts += [_both_null(name, fields[name]) for name in keys if name in meaning.nullable]
     exact, rising = True, []
     chain: list[str] = []
     sorted_by = [*columns, *(name for name in fields if name not in columns)] if columns else []
@@ -56,7 +57,7 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
             break
         if name not in relevant:
             fields[name] = ranks[name] = Type("enum", (NULL, *sorted(values, key=str.encode)))
-        if fields[name] == STRING:
+        if fields[name] == STRING or name in meaning.nullable:
             exact = False
             break
         chain.append(name)
@@ -80,6 +81,12 @@ def equal(name: str, type_: Type) -> Guard:
         both = terms.And((Truth(now), Truth(before)))
         return terms.Or((both, terms.And((terms.Not(Truth(now)), terms.Not(Truth(before))))))
     return Comparison("=", now, before)
+
+
+def _both_null(name: str, type_: Type) -> Guard:
+    """Return the guard that a field is NULL if and only if it was NULL in the event before."""
+    now, before = map(terms.IsNull, _pair(name, type_))
+    return terms.Or((terms.And((now, before)), terms.And((terms.Not(now), terms.Not(before)))))
 
 
 def _at_least(chain: Sequence[str], fields: Mapping[str, Type]) -> Guard:

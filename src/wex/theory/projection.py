@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
+from wex.spec.patterns import filled, matches
+from wex.theory.evaluate import value_of
 from wex.theory.solver import (
     MILLISECONDS,
     Translation,
@@ -20,7 +22,19 @@ from wex.theory.solver import (
     own_context,
     value_in,
 )
-from wex.theory.terms import Atom, Comparison, Constant, Field, Guard, atoms, fields
+from wex.theory.terms import (
+    Atom,
+    Calendar,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    Like,
+    Local,
+    atoms,
+    fields,
+    is_opaque,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,10 +42,12 @@ if TYPE_CHECKING:
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
 
+Samples: TypeAlias = "Mapping[str, Sequence[str]]"  # texts by field
 Formula: TypeAlias = Any  # of z3, which has no type annotations; only this module looks inside
 SECOND = 1_000_000  # microseconds
 DAYS = 700_000  # before and after 1970: the range of dates in events
 LARGE = 2**63 - 1
+YEAR_2026 = 1_767_225_600 * SECOND
 WIDTH = 24  # the largest range of constants in which whole numbers are distinguished
 
 
@@ -40,7 +56,9 @@ class Symbols(Translation):
 
     Whole numbers in `dense` are only compared, so that they can be points of a dense order, except
     between the constants that they are compared with. Texts are points as well: only their equality
-    matters. With `products`, products of fields are not left open.
+    matters. With `products`, products of fields are not left open. With `samples`, neither are
+    patterns and the calendar: a text that a pattern is about is then one of the samples of its
+    field, and a zone keeps the offset that it had at the beginning of 2026.
     """
 
     def __init__(
@@ -52,6 +70,7 @@ class Symbols(Translation):
         naming: Callable[[Field], str] | None = None,
         *,
         products: bool = False,
+        samples: Samples | None = None,
     ) -> None:
         missing = max(0, lookback - level)
         super().__init__(missing=missing, lookback=lookback, position=level)
@@ -59,16 +78,34 @@ class Symbols(Translation):
         self.codes = codes
         self.naming = naming or (lambda field: f"{field.name}@{-field.offset}")
         self.products = products
+        self.samples = samples
         self.open_atoms: list[z3.BoolRef] = []
 
     def is_open(self, atom: Atom) -> bool:
-        """Tell whether an atom is left open; none is if products of fields are allowed."""
+        """Tell whether an atom is left open."""
+        if is_opaque(atom):
+            return isinstance(atom, Like) or self.samples is None
         return not self.products and super().is_open(atom)
 
     def _free(self, atom: Atom) -> z3.BoolRef:
-        variable = z3.Bool(f"open {atom}", self.context)
-        self.open_atoms.append(variable)
-        return variable
+        if isinstance(atom, Like) and self.samples is not None:
+            texts = [t for t in self.samples.get(atom.field.name, ()) if matches(t, atom.pattern)]
+            variable = self._variable(atom.field)
+            return z3.Or([variable == self.code(text) for text in texts], self.context)
+        about = ", ".join(map(self.naming, fields(atom)))
+        open_atom = z3.Bool(f"open {atom} about {about}", self.context)
+        self.open_atoms.append(open_atom)
+        return open_atom
+
+    def _unknown_value(self, term: Local | Calendar) -> z3.ExprRef:
+        inner = self._term(term.value)
+        if isinstance(term, Local):
+            return inner + (value_of(Local(Constant(YEAR_2026), term.zone), []) - YEAR_2026)  # type: ignore[operator]
+        parts = {
+            part: z3.Int(f"{part} of {inner}", self.context) for part in ("year", "month", "day")
+        }
+        self.domains.append(_is_date(inner, **parts))
+        return parts[term.part]
 
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
         if isinstance(value, str):
@@ -92,6 +129,9 @@ class Symbols(Translation):
         """Return the formula that holds for every value of a field."""
         with self.context:
             variable = self._variable(field)
+            if self.samples and field.name in self.samples:
+                known = [variable == self.code(text) for text in self.samples[field.name]]
+                return z3.Or(known, self.context)
             if field.type.values:
                 codes = [variable == self.code(text) for text in field.type.values]
                 return z3.Or(codes, self.context)
@@ -127,6 +167,10 @@ def dense_fields(guards: Iterable[Guard]) -> dict[str, tuple[int, ...]]:
     for atom in distinct:
         if not isinstance(atom, Comparison):
             continue
+        if is_opaque(atom):
+            for field in fields(atom):
+                only_compared.setdefault(root(field.name), True)
+            continue  # it is left open
         for name in {root(field.name) for field in fields(atom)}:
             sides = (atom.left, atom.right)
             plain = all(isinstance(side, Field | Constant) for side in sides)
@@ -250,9 +294,12 @@ def renamed(formula: Formula, pairs: Sequence[tuple[z3.ExprRef, z3.ExprRef]]) ->
 class EventSearch:
     """Searches for events that satisfy formulas, and prefers values that are easy to read."""
 
-    def __init__(self, codes: dict[str, int], tick: int = SECOND) -> None:
+    def __init__(
+        self, codes: dict[str, int], tick: int = SECOND, samples: Samples | None = None
+    ) -> None:
         self.codes = codes
         self.tick = tick  # preferred microseconds between events
+        self.samples = samples or {}
         self.context = own_context()
         with self.context:
             self.solver = new_solver(self.context)
@@ -264,7 +311,12 @@ class EventSearch:
         def naming(field: Field) -> str:
             return f"{field.name}#{number(field.offset)}"
 
-        return Symbols(lookback, level, {}, self.codes, naming, products=True)
+        return Symbols(lookback, level, {}, self.codes, naming, products=True, samples=self.samples)
+
+    def require(self, guards: Iterable[Guard], symbols: Symbols) -> None:
+        """Require guards, and what the values in them depend on."""
+        formulas = [symbols.guard(guard) for guard in guards]
+        self.add(*formulas, *symbols.domains)
 
     def note(self, number: int, field: Field, variable: z3.ExprRef) -> None:
         """Declare the variable for a field of an event."""
@@ -391,15 +443,52 @@ def readable_event(
     guard: Guard, types: Mapping[str, Type], constants: Mapping[str, Sequence[Value]]
 ) -> Event | None:
     """Return an event, easy to read, of which a guard about one event holds, or None."""
-    search = EventSearch({})
+    search = EventSearch({}, samples=samples_of([guard]))
     symbols = search.symbols(0, 0, lambda _: 0)
-    search.add(symbols.guard(guard))
+    search.require([guard], symbols)
     for name in dict.fromkeys(field.name for field in fields(guard)):
         field = Field(name, 0, types[name])
         search.note(0, field, symbols.variable(field))
         search.add(symbols.domain(field))
     events = search.events(1, constants)
     return None if events is None else events[0]
+
+
+def _is_date(days: z3.ExprRef, year: z3.ExprRef, month: z3.ExprRef, day: z3.ExprRef) -> z3.BoolRef:
+    """Return the formula that a day after 1970-01-01 has this year, month and day of the month.
+
+    It is about the years from 1901 to 2099, of which every fourth is a leap year.
+    """
+    early = month <= 2  # years are counted from March on, so that a leap day is their last one
+    years = z3.If(early, year - 1, year)
+    months = z3.If(early, month + 9, month - 3)
+    before = 365 * years + years / 4 + (153 * months + 2) / 5
+    short = z3.Or([month == number for number in (4, 6, 9, 11)])
+    most = z3.If(month == 2, z3.If(year % 4 == 0, 29, 28), z3.If(short, 30, 31))
+    inside = z3.And(year > 1900, year < 2100, month >= 1, month <= 12, day >= 1, day <= most)
+    return z3.And(inside, days == before + day - 1 - 719_483)
+
+
+def samples_of(guards: Iterable[Guard]) -> dict[str, tuple[str, ...]]:
+    """Return texts for the fields that patterns are about: some that match, and some that do not."""
+    found: dict[str, dict[str, None]] = {}
+    likes: dict[str, list[str]] = {}
+    every = [atom for guard in guards for atom in atoms(guard)]
+    for atom in every:
+        if isinstance(atom, Like):
+            likes.setdefault(atom.field.name, []).append(atom.pattern)
+    for name, written in likes.items():
+        texts = [filled(pattern, "") for pattern in written]
+        texts += [filled(one, filled(two, "")) for one in written for two in written]
+        texts += [filled(pattern, "a") for pattern in written]
+        found[name] = dict.fromkeys([*dict.fromkeys(texts), "text", "other", ""])
+    for atom in every:
+        if isinstance(atom, Comparison):
+            known = [side.value for side in (atom.left, atom.right) if isinstance(side, Constant)]
+            for field in fields(atom):
+                if field.name in found:
+                    found[field.name].update(dict.fromkeys(v for v in known if isinstance(v, str)))
+    return {name: tuple(texts) for name, texts in found.items()}
 
 
 def constants_of(guards: Iterable[Guard]) -> dict[str, list[Value]]:

@@ -6,6 +6,7 @@ and their fields have few values, by these values too. A memory is then a sequen
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,18 @@ from wex.theory.evaluate import EXACT, holds
 from wex.theory.letters import TooManyRowsError, combinations
 from wex.theory.projection import constants_of, readable_event
 from wex.theory.solver import UndecidedError
-from wex.theory.terms import Always, Atom, Comparison, Constant, Field, Guard, IsFirst, Truth, atoms
+from wex.theory.terms import (
+    Always,
+    Atom,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    IsFirst,
+    Like,
+    Truth,
+    atoms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +65,7 @@ class FiniteRegions(RegionGraph):
         self.query = query
         self.budget = budget
         self.kinds = kinds
-        self.exact = query.exact
+        self.exact = query.exact and kinds.exact
         self.constants = constants_of(query.guards())
         self._models: dict[Kind, Event] = {}
         self._note_ages()
@@ -133,7 +145,7 @@ class FiniteRegions(RegionGraph):
                     return any(true(part) for part in parts)
                 case IsFirst(offset):
                     return offset == -level
-            assert isinstance(guard, Comparison | Truth)
+            assert isinstance(guard, Comparison | Truth | Like)
             return self._atom(guard, gram)
 
         if level and not true(self.query.order):
@@ -150,7 +162,7 @@ class FiniteRegions(RegionGraph):
             action.append(read)
         return tuple(action)
 
-    def _atom(self, atom: Comparison | Truth, gram: Sequence[tuple[object, ...]]) -> bool:
+    def _atom(self, atom: Comparison | Truth | Like, gram: Sequence[tuple[object, ...]]) -> bool:
         listed = len(self.kinds.listed)
         if atom in self.kinds.moved:
             index, age = self.kinds.moved[atom]
@@ -183,7 +195,10 @@ class FiniteRegions(RegionGraph):
     def _event(self, kind: Kind) -> Event:
         if kind not in self._models:
             guard = self.kinds.guard(kind, self.query)
-            self._models[kind] = readable_event(guard, self.query.fields, self.constants) or {}
+            event = None
+            with suppress(UndecidedError):
+                event = readable_event(guard, self.query.fields, self.constants)
+            self._models[kind] = event or {}
         return self._models[kind]
 
 
@@ -195,6 +210,7 @@ class _EventKinds:
     unary: tuple[Atom, ...]
     moved: Mapping[Atom, tuple[int, int]]  # an atom of a guard → its index in `unary`, its age
     members: tuple[Kind, ...]
+    exact: bool = True  # false if some kinds may not exist
 
     def guard(self, kind: Kind, query: RegionQuery) -> Guard:
         """Return the guard that describes the events of a kind."""
@@ -245,6 +261,8 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
     if kinds is None:
         return None
     event_kinds = _EventKinds(tuple(listed), tuple(unary), moved, tuple(kinds))
+    if any(map(terms.is_opaque, unary)):  # the solver cannot say which of these kinds exist
+        return replace(event_kinds, exact=False)
     if any(
         isinstance(atom, Comparison) and not (terms.linear(atom.left) and terms.linear(atom.right))
         for atom in unary
@@ -283,8 +301,8 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
             and reader[0] == reader[-1]
         )
     )
-    if now not in terms.fields(always):
-        return None  # no class restricts the field
+    if now not in terms.fields(always) or any(map(terms.is_opaque, terms.atoms(always))):
+        return None  # no class restricts the field, or the solver cannot say how
     return _whole_values(always, now, query.fields)
 
 

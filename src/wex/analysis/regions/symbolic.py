@@ -24,6 +24,7 @@ from wex.theory.projection import (
     dense_fields,
     negated,
     renamed,
+    samples_of,
 )
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import Field
@@ -52,6 +53,7 @@ class SymbolicRegions(RegionGraph):
         guards = query.guards()
         self.dense = dense_fields(guards)
         self.constants = constants_of(guards)
+        self.samples = samples_of(guards)
         self.exact = query.exact
         self.ages: dict[str, int] = {}
         for guard in guards:
@@ -170,7 +172,7 @@ class SymbolicRegions(RegionGraph):
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path and its branches, from one model of the solver."""
-        searching = EventSearch(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick, self.samples)
         numbers = count()
         main = self._constrain(searching, path, [], numbers)
         tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
@@ -188,7 +190,7 @@ class SymbolicRegions(RegionGraph):
         """Return events such that memory is the same before and after the cycle."""
         if len(stem) < self.query.depth:
             return None
-        searching = EventSearch(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick, self.samples)
         numbers = count()
         whole = self._constrain(searching, [*stem, *cycle, *tail], [], numbers)
         before, after = len(stem), len(stem) + len(cycle)
@@ -237,7 +239,7 @@ class SymbolicRegions(RegionGraph):
             symbols = searching.symbols(
                 self.query.depth, level.number, lambda offset: events[offset - 1]
             )
-            searching.add(*(symbols.guard(guard) for guard in level.guards(action)))
+            searching.require(level.guards(action), symbols)
             for name in self.ages:
                 field = Field(name, 0, self.query.fields[name])
                 searching.note(events[-1], field, symbols.variable(field))

@@ -17,6 +17,7 @@ from wex.spec.resolve.item_checks import (
     check_window,
     check_windows_together,
 )
+from wex.spec.resolve.nulls import nullable_fields
 from wex.spec.resolve.scope import Scope
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Meaning:
     """A spec with its names resolved. `expanded` is the same spec without lets and sugar.
 
     `lookbacks` has the k of each window, `assume_lookbacks` that of each assumption, `measures` the
-    names and types of each window's measures, all in the order of the spec.
+    names and types of each window's measures, all in the order of the spec. `nullable` are the
+    fields that predicates test for NULL.
     """
 
     spec: tree.Spec
@@ -41,6 +43,7 @@ class Meaning:
     lookbacks: tuple[int, ...]
     assume_lookbacks: tuple[int, ...]
     measures: tuple[Mapping[str, Type], ...]
+    nullable: frozenset[str]
 
     @property
     def skip_nulls(self) -> bool:
@@ -73,6 +76,7 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
         tuple(map(_window_lookback, expanded.windows)),
         tuple(deepest_lookback(assume.regex) for assume in expanded.assumes),
         tuple({name: type_ for name, type_ in types.items() if type_} for types in measures),
+        nullable_fields(expanded),
     )
 
 

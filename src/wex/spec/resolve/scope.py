@@ -11,7 +11,7 @@ from wex.spec import tree
 from wex.spec.aggregates import signature
 from wex.spec.numbers import check_index
 from wex.spec.resolve.type_checker import TypeChecker
-from wex.spec.types import PREDICATE, Type
+from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
 from wex.spec.vocabulary import RESERVED
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class EventTypes(TypeChecker):
 
     def call(self, node: tree.Call) -> Type | None:
         name = node.name.text
-        if name == "prev":
+        if name in ("prev", "lag"):
             return self._prev(node)
         if signature(name):
             self.problems.add(
@@ -131,7 +131,7 @@ class EventTypes(TypeChecker):
                 f"write `{name}`, or `{name}[-1]` to look back",
             )
         else:
-            hint = did_you_mean(name, ("abs", "prev"), "the functions are")
+            hint = did_you_mean(name, FUNCTION_NAMES, "the functions are")
             message = f"there is no function called `{name}`"
             self.problems.add("unknown-aggregate", node.name, message, hint)
         return None
