@@ -173,6 +173,8 @@ def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:
                 f" the data has {'one' if zone else 'none'}",
                 "write the constant with a time zone, as in '2026-01-31 10:00+00:00'"
                 if zone
+                else f"write `{constant.partition(',')[0]})`, or give the data a time zone"
+                if constant.endswith(")")
                 else "write the constant without a time zone",
                 column=column,
             )
