@@ -343,21 +343,22 @@ class TreeBuilder:
         return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
 
     def call_star(self, span: Span, name: tree.Name, star: Token) -> tree.Expr:
-        self._check_star(name, star)
-        return tree.Call(name, span=span)
+        return tree.Call(name, self._star(name, star), span=span)
 
     def filtered_star(
         self, span: Span, name: tree.Name, star: Token, condition: tree.Expr
     ) -> tree.Expr:
-        self._check_star(name, star)
-        return tree.Call(name, (), condition, span=span)
+        return tree.Call(name, self._star(name, star), condition, span=span)
 
-    def _check_star(self, name: tree.Name, star: Token) -> None:
-        if name.text != "count":
-            message = f"`*` is no argument of `{name}`"
-            hint = f"write `count(*)`, or name a value: `{name}(x)`"
-            assert star.start_pos is not None
-            self.problems.add("syntax", Span(star.start_pos, star.start_pos + 1), message, hint)
+    def _star(self, name: tree.Name, star: Token) -> tuple[tree.Expr, ...]:
+        """Return the arguments that `*` stands for: none of `count`, and no other has it."""
+        if name.text == "count":
+            return ()
+        message = f"`*` is no argument of `{name}`"
+        hint = f"write `count(*)`, or name a value: `{name}(x)`"
+        assert star.start_pos is not None
+        self.problems.add("syntax", Span(star.start_pos, star.start_pos + 1), message, hint)
+        return (tree.Int(1),)
 
     def holds(self, span: Span, predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
         return tree.holds_at(predicate, position, span)

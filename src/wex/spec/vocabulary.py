@@ -122,7 +122,7 @@ OPERATOR_WORDS = {
     "desc": "streams are always in ascending order: remove `desc`",
     "asc": "streams are always in ascending order: remove `asc`",
     "then": "write a sequence without an operator: `match a b`",
-    "mod": "write `x % 2`",
+    "mod": "write `n % 2`",
 }
 
 # The tokens that the parser accepts, in words: the first group that it accepts completely.

@@ -45,6 +45,7 @@ OPERATION = {
     "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "divide", "%": "divide"
 }  # fmt: skip
 CALENDAR = ("month", "months", "quarter", "quarters", "year", "years")
+INITIALS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 INT64 = range(-(2**63), 2**63)
 DURATION_RANGE = "a duration is a whole number of microseconds, up to about 292,000 years"
 USES_OF_OTHER = "a field of type other can be used only in first, last, collect and count"
@@ -167,7 +168,7 @@ class TypeChecker(ABC):
         """Check a unit of time."""
         if name.text in UNITS:
             return True
-        best = closest(name.text, UNITS, ALIKE)
+        best = INITIALS.get(name.text.lower()) or closest(name.text, UNITS, ALIKE)
         plural = ", ".join(unit for unit in UNITS if unit.endswith("s"))
         hint = f"did you mean `{best}`?" if best else f"the units are {plural}, also singular"
         if name.text.lower() in CALENDAR:
@@ -186,7 +187,9 @@ class TypeChecker(ABC):
                 "unknown-option",
                 node.type,
                 f"expected `timestamp` or `date` before a string, got `{kind}`",
-                "write `timestamp '2026-01-31 10:00'` or `date '2026-01-31'`",
+                f"write `{node.text}`"
+                if kind.lower() == "interval"
+                else "write `timestamp '2026-01-31 10:00'` or `date '2026-01-31'`",
             )
             return None
         if read_moment(kind, node.text) is None:
@@ -219,7 +222,13 @@ class TypeChecker(ABC):
         self.problems.add("wrong-type", node.args[0], message, hint)
         return None
 
+    def odd_name(self, node: tree.Binary) -> bool:
+        """Note a difference that was meant as a name, `my-col`; tell whether it is one."""
+        return False
+
     def _binary(self, node: tree.Binary) -> Type | None:
+        if node.op == "-" and self.odd_name(node):
+            return None
         left, right = self.value(node.left), self.value(node.right)
         if left is None or right is None:
             return None
