@@ -37,7 +37,7 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
     """Return the order of a stream, given the fields that predicates read.
 
     Keys do not change. Events are sorted by the order columns, then by the others. Texts can only
-    be compared for equality, and fields that may be NULL not at all.
+    be compared for equality. NULL comes first.
     """
     ranks: dict[str, Type] = {}
     fields, stream = dict(meaning.fields), meaning.spec.stream
@@ -57,12 +57,12 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
             break
         if name not in relevant:
             fields[name] = ranks[name] = Type("enum", (NULL, *sorted(values, key=str.encode)))
-        if fields[name] == STRING or name in meaning.nullable:
+        if fields[name] == STRING:
             exact = False
             break
         chain.append(name)
     if chain:
-        parts.append(_at_least(chain, fields))
+        parts.append(_at_least(chain, fields, meaning.nullable))
     guard = terms.And(tuple(parts)) if parts else Always(True)
     return StreamOrder(guard, exact, tuple(rising), ranks)
 
@@ -89,10 +89,15 @@ def _both_null(name: str, type_: Type) -> Guard:
     return terms.Or((terms.And((now, before)), terms.And((terms.Not(now), terms.Not(before)))))
 
 
-def _at_least(chain: Sequence[str], fields: Mapping[str, Type]) -> Guard:
+def _at_least(chain: Sequence[str], fields: Mapping[str, Type], nullable: frozenset[str]) -> Guard:
     name, *rest = chain
     above, same = _above(name, fields[name]), equal(name, fields[name])
-    behind = _at_least(rest, fields) if rest else Always(True)
+    if name in nullable:
+        now, before = map(terms.IsNull, _pair(name, fields[name]))
+        known = terms.And((terms.Not(now), terms.Not(before)))
+        above = terms.Or((terms.And((terms.Not(now), before)), terms.And((known, above))))
+        same = terms.Or((terms.And((now, before)), terms.And((known, same))))
+    behind = _at_least(rest, fields, nullable) if rest else Always(True)
     return terms.Or((above, terms.And((same, behind))))
 
 

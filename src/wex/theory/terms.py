@@ -157,7 +157,9 @@ class Guard:
     """A condition on the last k+1 events."""
 
 
-NULL_FLAG = "\0"  # begins the name of the flag that says whether a field is NULL
+NULL_FLAG = (
+    "\1"  # begins the name of the flag that says whether a field is NULL; z3 cuts names at "\0"
+)
 
 
 def null_flag(field: Field) -> Field:

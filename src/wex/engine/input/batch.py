@@ -60,6 +60,10 @@ class Batch:
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {}
 
+    @cached_property
+    def _masks(self) -> dict[str, Bools]:
+        return {}
+
     def array(self, name: str) -> NDArray[np.generic]:
         """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
@@ -81,8 +85,9 @@ class Batch:
         column = self.table.column(name)
         if not column.null_count:
             return None
-        mask: Bools = column.is_valid().to_numpy()
-        return mask
+        if name not in self._masks:
+            self._masks[name] = column.is_valid().to_numpy()
+        return self._masks[name]
 
     # --- Places
 
