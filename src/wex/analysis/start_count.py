@@ -152,7 +152,11 @@ class StartCount:
                 break
         else:
             return None
-        before, repeated, after = (complete_events(analysis.contexts, events) for events in streams)
+        # The columns that may rise stay as they are: a repeated event has no larger value there.
+        before, repeated, after = (
+            [complete_events(analysis.contexts, [event])[0] for event in events]
+            for events in streams
+        )
 
         def build(n: int) -> list[Event] | None:
             events = [*before, *repeated * n]

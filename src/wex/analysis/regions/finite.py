@@ -180,6 +180,15 @@ class FiniteRegions(RegionGraph):
         main, node = self._walk(path, 0)
         return main, [self._walk(branch, node)[0] for branch in branches]
 
+    def recurring(
+        self, stem: Sequence[Step], cycle: Sequence[Step], tail: Sequence[Step]
+    ) -> tuple[list[Event], list[Event], list[Event]] | None:
+        """Return events such that memory is the same before and after the cycle."""
+        before, node = self._walk(stem, 0)
+        repeated, after = self._walk(cycle, node)
+        last, _ = self._walk(tail, after)
+        return (before, repeated, last) if after == node else None
+
     def _walk(self, path: Sequence[Step], node: int) -> tuple[list[Event], int]:
         events: list[Event] = []
         for action, region in path:
