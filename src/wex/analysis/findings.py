@@ -114,9 +114,11 @@ def _why_never(analysis: Analysis) -> str:
     written = named_guards(analysis.meaning, window.compiled)
     steps = [_literals(window, cls) for cls in word]
     query = analysis.contexts.query
+    signed = [[_signed(literal) for literal in literals] for literals in steps]
+    relevant = {field.name for guards in signed for g in guards for field in terms.fields(g)}
     core = contradiction(
-        [[_signed(literal) for literal in literals] for literals in steps],
-        query.order,
+        signed,
+        stream_order(analysis.meaning, relevant).guard,
         query.fields,
         query.depth,
     )

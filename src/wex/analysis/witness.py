@@ -122,8 +122,12 @@ def _filled(
 ) -> dict[str, Value]:
     """Return an event with a value for every field."""
     filled: dict[str, Value] = {}
+    whole = {own.name: own.value(event) for own in query.digits}
     for name, type_ in query.declared.items():
         value = event.get(name)
+        if whole.get(name) is not None:
+            filled[name] = whole[name]
+            continue
         if event.get(NULL_FLAG + name):
             filled[name] = None
             continue

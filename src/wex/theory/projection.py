@@ -125,10 +125,12 @@ class Symbols(Translation):
             variable = self.variables[field] = sort(self.naming(field), self.context)
         return variable
 
-    def domain(self, field: Field) -> Formula:
-        """Return the formula that holds for every value of a field."""
+    def domain(self, field: Field, most: int | None = None) -> Formula:
+        """Return the formula that holds for every value of a field, which may be less than `most`."""
         with self.context:
             variable = self._variable(field)
+            if most is not None:
+                return z3.And(variable >= 0, variable < most)
             if self.samples and field.name in self.samples:
                 known = [variable == self.code(text) for text in self.samples[field.name]]
                 return z3.Or(known, self.context)

@@ -206,7 +206,8 @@ class FiniteRegions(RegionGraph):
             guard = self.kinds.guard(kind, self.query)
             event = None
             with suppress(UndecidedError):
-                event = readable_event(guard, self.query.fields, self.constants)
+                within = terms.And((guard, self.query.in_bounds()))
+                event = readable_event(within, self.query.fields, self.constants)
             self._models[kind] = event or {}
         return self._models[kind]
 
@@ -266,7 +267,7 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
             if values is None:
                 return None
             listed[field.name] = values
-    kinds = _kinds(tuple(unary), listed, query.fields)
+    kinds = _kinds(tuple(unary), listed, query)
     if kinds is None:
         return None
     event_kinds = _EventKinds(tuple(listed), tuple(unary), moved, tuple(kinds))
@@ -297,6 +298,9 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
         return [False, True]
     if field.type.values:
         return list(field.type.values)
+    if field.name in query.bounds:
+        most = query.bounds[field.name]
+        return list(range(most)) if most <= MOST_VALUES_LISTED else None
     if field.kind != "whole":
         return None
     now = Field(field.name, 0, field.type)
@@ -333,20 +337,22 @@ def _whole_values(always: Guard, field: Field, types: Mapping[str, Type]) -> lis
 
 
 def _kinds(
-    unary: tuple[Atom, ...], listed: Mapping[str, Sequence[Value]], fields: Mapping[str, Type]
+    unary: tuple[Atom, ...], listed: Mapping[str, Sequence[Value]], query: RegionQuery
 ) -> list[Kind] | None:
     """Return every kind of events that exists, treating products of fields as free."""
     names = [(name, value) for name, values in listed.items() for value in values]
-    marks: list[Guard] = [*unary, *(_is(name, value, fields[name]) for name, value in names)]
+    marks: list[Guard] = [*unary, *(_is(name, value, query.fields[name]) for name, value in names)]
+    if query.bounds:
+        marks.append(query.in_bounds())
     kinds: list[Kind] = []
     try:
         for row in combinations(marks, 0, floating=False, most=8 * MOST_KINDS, exactly=True):
             chosen = {
                 name: value
-                for (name, value), true in zip(names, row[len(unary) :], strict=True)
+                for (name, value), true in zip(names, row[len(unary) :], strict=False)
                 if true
             }
-            if len(chosen) == len(listed):
+            if len(chosen) == len(listed) and (not query.bounds or row[-1]):
                 kinds.append(Kind(tuple(chosen[name] for name in listed), row[: len(unary)]))
             if len(kinds) > MOST_KINDS:
                 return None

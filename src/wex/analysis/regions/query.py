@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
 from wex.compile.stream_order import equal, stream_order
-from wex.spec.types import BOOL
+from wex.spec.types import BOOL, INT
 from wex.theory import terms
+from wex.theory.digits import Digits, digits_of, with_digits
 from wex.theory.letters import guard_of_letters
 from wex.theory.terms import NULL_FLAG, Guard, IsFirst, atoms, with_null_flags
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +38,7 @@ class RegionQuery:
     beside each field that may be NULL a flag that says whether it is.
     `depth` is how many earlier events a gram shows; `exact` is false if a guard cannot express the
     order exactly. No guard reads the columns in `rising`: a witness may give each event another value.
+    Of the fields in `digits`, guards read the digits instead.
     """
 
     fields: Mapping[str, Type]
@@ -46,6 +49,21 @@ class RegionQuery:
     exact: bool
     rising: tuple[str, ...]
     ranks: Mapping[str, Type]
+    digits: tuple[Digits, ...] = ()
+
+    @cached_property
+    def bounds(self) -> dict[str, int]:
+        """Return how many values each digit has: from 0 up to that number."""
+        return {name: most for own in self.digits for name, most in own.bounds().items()}
+
+    def in_bounds(self) -> Guard:
+        """Return the guard that the digits of an event have possible values."""
+        parts: list[Guard] = []
+        for name, most in self.bounds.items():
+            digit = terms.Field(name, 0, INT)
+            parts.append(terms.Comparison(">=", digit, terms.Constant(0)))
+            parts.append(terms.Comparison("<", digit, terms.Constant(most)))
+        return terms.And(tuple(parts)) if parts else terms.Always(True)
 
     @property
     def levels(self) -> int:
@@ -97,17 +115,30 @@ def query_of(
     if same is not None:
         moment = (same, terms.Not(same))
         readers.append(tuple(moment if level else None for level in range(levels)))
-    flags = {NULL_FLAG + name: BOOL for name in meaning.nullable}
+    every = [*guards, in_order, *(g for reader in readers for own in reader for g in own or ())]
+    digits = {own.name: own for own in digits_of(every)}
+    flags = {field.name: BOOL for g in every for field in terms.fields(g) if _is_flag(field)}
+    places = {
+        own.field(index, 0).name: INT for own in digits.values() for index in range(len(own.places))
+    }
     return RegionQuery(
-        {**meaning.fields, **order.ranks, **flags},
+        {**meaning.fields, **order.ranks, **flags, **places},
         meaning.fields,
-        tuple(readers),
-        in_order,
+        tuple(
+            tuple(own and tuple(with_digits(g, digits) for g in own) for own in reader)
+            for reader in readers
+        ),
+        with_digits(in_order, digits),
         depth,
         order.exact,
         order.rising,
         order.ranks,
+        tuple(digits.values()),
     )
+
+
+def _is_flag(field: terms.Field) -> bool:
+    return field.name.startswith(NULL_FLAG)
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:

@@ -51,7 +51,8 @@ class SymbolicRegions(RegionGraph):
         self.prover = Prover()
         self.codes: dict[str, int] = {}
         guards = query.guards()
-        self.dense = dense_fields(guards)
+        dense = dense_fields(guards)
+        self.dense = {name: dense[name] for name in dense if name not in query.bounds}
         self.constants = constants_of(guards)
         self.samples = samples_of(guards)
         self.exact = query.exact
@@ -243,7 +244,7 @@ class SymbolicRegions(RegionGraph):
             for name in self.ages:
                 field = Field(name, 0, self.query.fields[name])
                 searching.note(events[-1], field, symbols.variable(field))
-                searching.add(symbols.domain(field))
+                searching.add(symbols.domain(field, self.query.bounds.get(name)))
         return events
 
 
@@ -262,10 +263,8 @@ class _Level:
             for name, deepest in regions.ages.items()
             for age in range(1, min(deepest, self.seen) + 1)
         ]
-        self.everything = both(
-            *(self.symbols.domain(field) for field in self.memory), *self._past_order()
-        )
-        present = [self.symbols.domain(field) for field in self.now]
+        self.everything = both(*map(self._domain, self.memory), *self._past_order())
+        present = [self._domain(field) for field in self.now]
         if number:
             present.append(self.symbols.guard(query.order))
         self.present = both(*present)
@@ -276,6 +275,11 @@ class _Level:
             action: formula for action, formula in self._find_actions() if self._is_real(action)
         }
         self.actions = list(self.formulas)
+
+    def _domain(self, field: Field) -> Formula:
+        """Return the formula that holds for every value of a field."""
+        most = self.regions.query.bounds.get(field.name)
+        return self.symbols.domain(field, most)
 
     def _past_order(self) -> list[Formula]:
         """Return formulas that say that the earlier events are in order."""
