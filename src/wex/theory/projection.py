@@ -6,13 +6,17 @@ the current event is eliminated, and every elimination is checked in both direct
 
 from __future__ import annotations
 
+from calendar import monthrange
+from datetime import date
 from fractions import Fraction
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
-from wex.spec.patterns import filled, matches
+from wex.spec.patterns import matches
 from wex.theory.evaluate import value_of
+from wex.theory.samples import Samples, samples_of
 from wex.theory.solver import (
     MILLISECONDS,
     Translation,
@@ -42,11 +46,11 @@ if TYPE_CHECKING:
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
 
-Samples: TypeAlias = "Mapping[str, Sequence[str]]"  # texts by field
 Formula: TypeAlias = Any  # of z3, which has no type annotations; only this module looks inside
 SECOND = 1_000_000  # microseconds
 DAYS = 700_000  # before and after 1970: the range of dates in events
 LARGE = 2**63 - 1
+EPOCH = date(1970, 1, 1).toordinal()
 YEAR_2026 = 1_767_225_600 * SECOND
 WIDTH = 24  # the largest range of constants in which whole numbers are distinguished
 
@@ -89,7 +93,9 @@ class Symbols(Translation):
 
     def _free(self, atom: Atom) -> z3.BoolRef:
         if isinstance(atom, Like) and self.samples is not None:
-            texts = [t for t in self.samples.get(atom.field.name, ()) if matches(t, atom.pattern)]
+            texts = [
+                t for t in self.samples.texts.get(atom.field.name, ()) if matches(t, atom.pattern)
+            ]
             variable = self._variable(atom.field)
             return z3.Or([variable == self.code(text) for text in texts], self.context)
         about = ", ".join(map(self.naming, fields(atom)))
@@ -104,7 +110,8 @@ class Symbols(Translation):
         parts = {
             part: z3.Int(f"{part} of {inner}", self.context) for part in ("year", "month", "day")
         }
-        self.domains.append(_is_date(inner, **parts))
+        assert self.samples is not None
+        self.domains.append(_is_date(inner, parts, self.samples.years, self.context))
         return parts[term.part]
 
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
@@ -131,8 +138,8 @@ class Symbols(Translation):
             variable = self._variable(field)
             if most is not None:
                 return z3.And(variable >= 0, variable < most)
-            if self.samples and field.name in self.samples:
-                known = [variable == self.code(text) for text in self.samples[field.name]]
+            if self.samples is not None and field.name in self.samples.texts:
+                known = [variable == self.code(text) for text in self.samples.texts[field.name]]
                 return z3.Or(known, self.context)
             if field.type.values:
                 codes = [variable == self.code(text) for text in field.type.values]
@@ -301,7 +308,8 @@ class EventSearch:
     ) -> None:
         self.codes = codes
         self.tick = tick  # preferred microseconds between events
-        self.samples = samples or {}
+        self.samples = samples or samples_of(())
+        self.hard = False  # whether a question takes long, so that few are asked
         self.context = own_context()
         with self.context:
             self.solver = new_solver(self.context)
@@ -318,6 +326,7 @@ class EventSearch:
     def require(self, guards: Iterable[Guard], symbols: Symbols) -> None:
         """Require guards, and what the values in them depend on."""
         formulas = [symbols.guard(guard) for guard in guards]
+        self.hard = self.hard or bool(symbols.domains)
         self.add(*formulas, *symbols.domains)
 
     def note(self, number: int, field: Field, variable: z3.ExprRef) -> None:
@@ -355,6 +364,7 @@ class EventSearch:
             unit = self.tick if field.type.name == "timestamp" else 1
             if field.kind in ("whole", "real"):
                 candidates = _candidates(last, constants.get(name, ()), unit)
+                candidates = islice(candidates, 2) if self.hard else candidates
                 model = self._preferred(variable, candidates) or self._fixed(variable, model)
             with self.context:
                 if field.kind not in ("whole", "real"):
@@ -456,41 +466,23 @@ def readable_event(
     return None if events is None else events[0]
 
 
-def _is_date(days: z3.ExprRef, year: z3.ExprRef, month: z3.ExprRef, day: z3.ExprRef) -> z3.BoolRef:
-    """Return the formula that a day after 1970-01-01 has this year, month and day of the month.
-
-    It is about the years from 1901 to 2099, of which every fourth is a leap year.
-    """
-    early = month <= 2  # years are counted from March on, so that a leap day is their last one
-    years = z3.If(early, year - 1, year)
-    months = z3.If(early, month + 9, month - 3)
-    before = 365 * years + years / 4 + (153 * months + 2) / 5
-    short = z3.Or([month == number for number in (4, 6, 9, 11)])
-    most = z3.If(month == 2, z3.If(year % 4 == 0, 29, 28), z3.If(short, 30, 31))
-    inside = z3.And(year > 1900, year < 2100, month >= 1, month <= 12, day >= 1, day <= most)
-    return z3.And(inside, days == before + day - 1 - 719_483)
-
-
-def samples_of(guards: Iterable[Guard]) -> dict[str, tuple[str, ...]]:
-    """Return texts for the fields that patterns are about: some that match, and some that do not."""
-    found: dict[str, dict[str, None]] = {}
-    likes: dict[str, list[str]] = {}
-    every = [atom for guard in guards for atom in atoms(guard)]
-    for atom in every:
-        if isinstance(atom, Like):
-            likes.setdefault(atom.field.name, []).append(atom.pattern)
-    for name, written in likes.items():
-        texts = [filled(pattern, "") for pattern in written]
-        texts += [filled(one, filled(two, "")) for one in written for two in written]
-        texts += [filled(pattern, "a") for pattern in written]
-        found[name] = dict.fromkeys([*dict.fromkeys(texts), "text", "other", ""])
-    for atom in every:
-        if isinstance(atom, Comparison):
-            known = [side.value for side in (atom.left, atom.right) if isinstance(side, Constant)]
-            for field in fields(atom):
-                if field.name in found:
-                    found[field.name].update(dict.fromkeys(v for v in known if isinstance(v, str)))
-    return {name: tuple(texts) for name, texts in found.items()}
+def _is_date(
+    days: z3.ExprRef, parts: Mapping[str, z3.ExprRef], years: Sequence[int], context: z3.Context
+) -> z3.BoolRef:
+    """Return the formula that a day after 1970-01-01 has this date, in one of some years."""
+    months = []
+    for year, month in product(years, range(1, 13)):
+        first = date(year, month, 1).toordinal() - EPOCH
+        most = monthrange(year, month)[1]
+        months.append(
+            z3.And(
+                parts["year"] == year,
+                parts["month"] == month,
+                parts["day"] <= most,
+                days == first - 1 + parts["day"],
+            )
+        )
+    return z3.And(parts["day"] >= 1, z3.Or(months, context))
 
 
 def constants_of(guards: Iterable[Guard]) -> dict[str, list[Value]]:

@@ -24,8 +24,8 @@ from wex.theory.projection import (
     dense_fields,
     negated,
     renamed,
-    samples_of,
 )
+from wex.theory.samples import samples_of
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import Field
 
