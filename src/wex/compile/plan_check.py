@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
-from zoneinfo import available_timezones
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
 from wex.spec.numbers import MAX_LOOKBACK
 from wex.spec.patterns import parts as parts_of
-from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
+from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type, is_zone
 from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import COMPARE, WHOLE
 from wex.theory.terms import (
@@ -201,7 +200,7 @@ def _check_term(term: object, scope: Scope, depth: int) -> None:
         case Local(value, zone):
             _check_number(value, scope, depth + 1)
             require(value.kind == "whole", "a time is not a whole number")
-            require(_text(zone, "a zone") in available_timezones(), "a zone is unknown")
+            require(is_zone(_text(zone, "a zone")), "a zone is unknown")
         case Calendar(part, value):
             _check_number(value, scope, depth + 1)
             require(value.kind == "whole", "a day is not a whole number")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from wex.spec import tree
 
@@ -91,6 +92,18 @@ def unit_name(amount: tree.Int | tree.Real, unit: str) -> str:
     if full is None:
         return unit
     return full if amount.value == 1 else f"{full}s"
+
+
+def is_zone(name: str) -> bool:
+    """Tell whether there is a time zone of this name.
+
+    >>> is_zone("Europe/Berlin"), is_zone("Berlin"), is_zone("../zone")
+    (True, False, False)
+    """
+    try:
+        return bool(ZoneInfo(name).key)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return False
 
 
 def read_moment(type_: str, text: str) -> datetime | date | None:

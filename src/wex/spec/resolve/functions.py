@@ -22,6 +22,7 @@ from wex.spec.types import (
     TIMESTAMP,
     UNITS,
     Type,
+    is_zone,
     read_moment,
 )
 from wex.spec.vocabulary import ALIKE
@@ -127,7 +128,7 @@ def _zone(checker: TypeChecker, node: tree.Call, type_: Type) -> bool:
         message, hint = "a date is in no time zone", f"write `{node.name}({value})`"
         checker.problems.add("wrong-type", argument, message, hint)
         return False
-    if zone.value not in available_timezones():
+    if not is_zone(zone.value):
         checker.problems.add(
             "unknown-option",
             argument,
