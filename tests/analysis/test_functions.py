@@ -84,3 +84,24 @@ def test_a_witness_shows_null() -> None:
 def test_specs_are_compared(one: str, two: str, holds: bool | None) -> None:
     first, second = (f"stream s ({FIELDS}) window w match [{text}]" for text in (one, two))
     assert wex.equivalent(first, second).holds is holds
+
+
+SAME = "floor(ts, 10 minutes) = floor(ts[-1], 10 minutes)"
+OTHER = "floor(ts, 10 minutes) != floor(ts[-1], 10 minutes)"
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"),
+    [
+        (f"after any* [{OTHER}] match [{SAME}]+ until [{OTHER}]", ["1", "1", "1"]),
+        ("match [hour(ts) = 9] [hour(ts) = 8]*", ["1", "1", "unbounded (linear)"]),
+        ("match [hour(ts) >= 9]+ until [hour(ts) < 9]", ["unbounded (linear)"] * 3),
+        ("match [weekday(d) <= 5]+ until [weekday(d) > 5] keep longest", ["1", "1", "1"]),
+        ("match [n % 4 = 0] [n % 2 = 1]", ["1", "1", "1"]),
+        ("match [e like 'a%'] [e not like 'a%']", ["1", "1", "1"]),
+    ],
+)
+def test_quotients_and_remainders_have_exact_answers(window: str, shown: list[str]) -> None:
+    fields = "ts timestamp, n int, d date, e enum('ab', 'b')"
+    report = wex.check(f"stream s ({fields}) order by ts window w {window}").windows[0]
+    assert [str(answer) for answer in (report.open, report.held, report.overlap)] == shown
