@@ -24,7 +24,7 @@ class WexLexer(RegexLexer):
             (r"`[^`]*`", Name.Variable),
             (r"[0-9.]+(?:e[+-]?[0-9]+)?", Number),
             (r"[^\W\d]\w*", Name),
-            (r"[-+*/=<>!|&~?]", Operator),
+            (r"[-+*/%=<>!|&~?]", Operator),
             (r"[\[\](){},:…]", Punctuation),
         ]
     }

@@ -36,8 +36,21 @@ def rebuilt(node: tree.Expr) -> w.Expr:
             return rebuilt(left) - rebuilt(right)
         case tree.Binary("*", left, right):
             return rebuilt(left) * rebuilt(right)
-        case tree.Binary(_, left, right):
+        case tree.Binary("/", left, right):
             return rebuilt(left) / rebuilt(right)
+        case tree.Binary("//", left, right):
+            return rebuilt(left) // rebuilt(right)
+        case tree.Binary(_, left, right):
+            return rebuilt(left) % rebuilt(right)
+        case tree.Call(tree.Name("floor"), (value, *steps), None) if 1 <= len(steps) <= 2:
+            return w.floor(rebuilt(value), *map(rebuilt, steps))
+        case tree.Call(tree.Name("starts_with"), (value, start), None):
+            return rebuilt(value).starts_with(rebuilt(start))
+        case tree.Like(value, pattern, negated):
+            like = rebuilt(value).not_like if negated else rebuilt(value).like
+            return like(rebuilt(pattern))
+        case tree.IsNull(value, negated):
+            return rebuilt(value).is_not_null() if negated else rebuilt(value).is_null()
         case tree.Call(name, args, condition):
             call = w.call(name.text, *map(rebuilt, args))
             return call.filter(rebuilt(condition)) if condition else call

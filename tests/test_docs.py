@@ -65,7 +65,7 @@ def inline_code(name: str) -> list[str]:
 FOLDERS = ("src", "tests", "docs", "benchmarks", "scripts", "requirements", ".ci")
 # A path: of a folder of the repository, of a source file, or of a folder such as `engine/input/`.
 PATH = re.compile(
-    rf"(?:{'|'.join(map(re.escape, FOLDERS))})/[\w./-]*|[\w./-]+\.(?:py|lark)|[a-z_/]+/"
+    rf"(?:{'|'.join(map(re.escape, FOLDERS))})/[\w./-]*|[\w./-]+\.(?:py|lark)|[a-z_][a-z_/]*/"
 )
 
 

@@ -27,6 +27,7 @@ _finite_atoms = st.sampled_from(
         "ok[-1]",
         "ok and not ok[-1]",
         "x != x[-2]",
+        "x like 'a%'",
         "true",
     ]
 )
@@ -39,6 +40,10 @@ _whole_atoms = st.sampled_from(
         "n > n[-2]",
         "n + n[-1] = 2",
         "n < 2",
+        "n % 2 = 0",
+        "n // 2 = n[-1] // 2",
+        "floor(n, 2, 1) > n[-1]",
+        "n % -3 < n[-1] - 2",
         "true",
     ]
 )

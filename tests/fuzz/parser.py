@@ -19,6 +19,7 @@ from pathlib import Path
 
 import wex
 from wex.spec.aggregates import AGGREGATES
+from wex.spec.types import FUNCTION_NAMES
 from wex.spec.vocabulary import RESERVED
 
 SECONDS = 10.0  # of CPU, for one text
@@ -43,12 +44,26 @@ def _seeds() -> list[str]:
 SEEDS = _seeds()
 TOKEN = re.compile(r"\s+|\w+|'[^']*'|`[^`]*`|#[^\n]*|<=|>=|!=|.", re.DOTALL)
 WORDS = [
-    *sorted(RESERVED), *AGGREGATES, "abs", "prev", "is_first", "stream", "window", "match", "let",
+    *sorted(RESERVED), *AGGREGATES, *FUNCTION_NAMES, "is_first", "stream", "window", "match", "let",
     "x", "y", "price", "ts", "ok", "up", "w", "X", "größe", "`end`", "`a``b`", "int", "real", "bool",
     "string", "timestamp", "date", "other", "enum('a', 'b')", "longest", "shortest", "disjoint",
     "events", "seconds", "days", "error", "skip", "all",
 ]  # fmt: skip
-SIGNS = [*"()[]{},:|&~*+?-/.<>=", "<=", ">=", "!=", "[-1]", "{2}", "{0,3}", "{2,}", "==", "&&"]
+SIGNS = [
+    *"()[]{},:|&~*+?-/.<>=",
+    "<=",
+    ">=",
+    "!=",
+    "[-1]",
+    "{2}",
+    "{0,3}",
+    "{2,}",
+    "==",
+    "&&",
+    "//",
+    "%",
+    "(*)",
+]
 VALUES = [
     "0", "1", "-1", "2.5", "1e9", "1e-400", "1e400", "9223372036854775807", "9223372036854775808",
     "'a'", "''", "'it''s'", "timestamp '2026-01-31'", "date '2026-02-30'", "5 minutes", "1.5 days",

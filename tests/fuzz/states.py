@@ -100,6 +100,8 @@ SPECS = [
     STREAM + "window w match [x > 0]+ [x = 0] measure fuzzed_sum(x) as s, fuzzed_texts(name) as f",
     STREAM + "window w where begin + 2 = end and [x > x[-1]](begin) window z match [x[-2] = x] any* [ok]",
     STREAM + "window w match ([x > 1] any{3} | [x < 2] any{5})+ keep longest measure max_by(d, t) as m",
+    STREAM + "window w match [name is null] [x % 3 = 1 or hour(t) > 2 and name like 'u%']*"
+    " [year(d) = 1970 and floor(t, 10 seconds) != floor(t[-1], 10 seconds)] window z match [name[-1] is null]",
     "stream s (x int, y real) nulls skip window w match [y > 1.5] [x < 9]* [y - y[-1] > 0.5] measure avg(x) as a",
     STREAM + "window w runs of side, ok measure sum(x) as s, collect(v) as c window u sessions gap 2 seconds",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",

@@ -60,6 +60,27 @@ integers = _arithmetic(
     st.one_of(_fields("n", "m", "end", "twice"), st.builds(tree.Int, st.integers(-9, 9))),
     ["+", "-", "*"],
 )
+_divisors = st.sampled_from([-3, -1, 1, 2, 7]).map(tree.Int)
+integers = st.one_of(
+    integers,
+    integers,
+    st.builds(tree.Binary, st.sampled_from(["//", "%"]), integers, _divisors),
+    st.builds(
+        lambda value, step: tree.Call(name("floor"), (value, *step)),
+        integers,
+        st.sampled_from([(tree.Int(2),), (tree.Int(3), tree.Int(-4))]),
+    ),
+    st.builds(
+        lambda part, field: tree.Call(name(part), (field,)),
+        st.sampled_from(["year", "month", "day", "weekday"]),
+        _fields("ts", "day"),
+    ),
+    st.builds(
+        lambda part, field: tree.Call(name(part), (field,)),
+        st.sampled_from(["hour", "minute", "second"]),
+        _fields("ts"),
+    ),
+)
 _decimals = st.integers(-99, 99).map(lambda digits: tree.Real(Decimal(digits).scaleb(-1)))
 # Constants that fold, to one float or beyond the largest, and whole numbers among reals.
 _folded = st.sampled_from(
@@ -82,8 +103,28 @@ durations = _arithmetic(
     ),
     ["+", "-"],
 )
+_minutes = tree.Duration(tree.Int(20), name("minutes"))
+durations = st.one_of(
+    durations,
+    durations,
+    st.builds(lambda value: tree.Binary("%", value, _minutes), durations),
+)
+integers = integers | st.builds(lambda value: tree.Binary("//", value, _minutes), durations)
 timestamps = st.one_of(
     _fields("ts"),
+    st.builds(
+        lambda field, step: tree.Call(name("floor"), (field, *step)),
+        _fields("ts"),
+        st.sampled_from(
+            [
+                (tree.Duration(tree.Int(1), name("hour")),),
+                (
+                    tree.Duration(tree.Int(1), name("day")),
+                    tree.Duration(tree.Int(5), name("hours")),
+                ),
+            ]
+        ),
+    ),
     st.just(tree.Moment(name("timestamp"), "2026-01-31 10:00:00.250")),
     st.builds(lambda time, length: tree.Binary("+", time, length), _fields("ts"), durations),
 )
@@ -91,8 +132,17 @@ dates = st.one_of(
     _fields("day"),
     st.just(tree.Moment(name("date"), "2026-01-31")),
     st.just(tree.Binary("-", tree.Ref("day"), tree.Duration(tree.Int(7), name("days")))),
+    st.builds(
+        lambda field: tree.Call(name("floor"), (field, tree.Duration(tree.Int(1), name("week")))),
+        _fields("day"),
+    ),
 )
 strings = st.one_of(_fields("name", "key"), st.builds(tree.Text, st.sampled_from(["a", "it's"])))
+_patterns = st.sampled_from(["a%", "%", "_t'%", "", "_", r"\%"]).map(tree.Text)
+_texts = st.one_of(_fields("name", "key", "side"), st.just(tree.Text("it's")))
+_null_tests = st.builds(
+    tree.IsNull, _fields("x", "n", "name", "side", "ok", "day", "key"), st.booleans()
+)
 enum_values = st.builds(tree.Text, st.sampled_from(ENUM.values))
 
 _ordered = (integers | reals, durations, timestamps, dates)
@@ -120,6 +170,13 @@ def _atoms() -> st.SearchStrategy[tree.Expr]:
             lambda a, b, op: tree.Compare((a, b), (op,)), _fields("side"), enum_values, _equality
         ),
         st.builds(lambda a, b: tree.In(a, (b,)), _fields("side"), enum_values),
+        st.builds(tree.Like, _texts, _patterns, st.booleans()),
+        st.builds(
+            lambda a, b: tree.Call(name("starts_with"), (a, tree.Text(b))),
+            _texts,
+            st.sampled_from(["", "a", "%"]),
+        ),
+        _null_tests,
         _fields("ok", *PREDICATE_LETS),
         st.builds(tree.IsFirst, offsets),
         st.builds(tree.Bool, st.booleans()),

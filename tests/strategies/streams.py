@@ -19,12 +19,15 @@ floats = st.sampled_from(
     [0.0, -0.0, 1.0, 2.0, 2.5, -1.0, 0.1, 0.2, 0.3, 1e-20, 1e16, 1e300, -3.3, float("inf")]
 )
 smalls = st.integers(-3, 3)
-times = st.integers(0, 6).map(lambda step: START + step * HOUR // 2)
+times = st.one_of(
+    st.integers(0, 6).map(lambda step: START + step * HOUR // 2),
+    st.integers(-6, 6).map(lambda step: step * 10 * HOUR - 1),  # before and after 1970
+)
 
 EXACT_VALUES: dict[str, st.SearchStrategy[object]] = {
     "key": st.sampled_from(["a", "b"]),
     "ts": times,
-    "day": st.integers(20_480, 20_490),
+    "day": st.integers(20_480, 20_490) | st.integers(-70, 3),
     "x": floats,
     "y": floats,
     "n": smalls,

@@ -11,7 +11,7 @@ from wex.spec.vocabulary import RESERVED
 
 _odd_names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6)
 _plain_names = st.sampled_from(
-    ["x", "y", "price", "up", "X", "größe", "_1", "is_first", "count", "prev"]
+    ["x", "y", "price", "up", "X", "größe", "_1", "is_first", "count", "prev", "floor", "hour"]
 )
 words = st.one_of(_plain_names, st.sampled_from(sorted(RESERVED)), _odd_names)
 names = st.builds(tree.Name, words)
@@ -65,11 +65,13 @@ def _comparisons(draw: st.DrawFn, inner: st.SearchStrategy[tree.Expr]) -> tree.E
 def _compound(inner: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Expr]:
     return st.one_of(
         st.builds(tree.Neg, inner),
-        st.builds(tree.Binary, st.sampled_from(["+", "-", "*", "/"]), inner, inner),
+        st.builds(tree.Binary, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner, inner),
         st.builds(tree.Call, names, _some(inner, 0), st.none() | inner),
         _comparisons(inner),
         st.builds(tree.Between, inner, inner, inner, st.booleans()),
         st.builds(tree.In, inner, _some(inner), st.booleans()),
+        st.builds(tree.Like, inner, inner, st.booleans()),
+        st.builds(tree.IsNull, inner, st.booleans()),
         st.builds(tree.Member, inner, names, st.booleans()),
         st.builds(tree.Not, inner),
         st.builds(lambda parts: tree.flat(tree.And, parts), _some(inner)),

@@ -125,6 +125,8 @@ def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[_Fact]:
     # NULL is an error in a field that guards read, and arithmetic may overflow or be rounded.
     read = [sorted(guarded_fields(meaning)) for meaning in (before, now)]
     yield _Fact("the fields that guards read", read[0], read[1], plural=True)
+    tested = [sorted(meaning.nullable) for meaning in (before, now)]
+    yield _Fact("the fields that are tested for NULL", tested[0], tested[1], plural=True)
     yield _Fact("the comparisons with arithmetic", _computing(before), _computing(now), plural=True)
 
 

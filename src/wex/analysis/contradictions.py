@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wex.analysis.describe import named_guards
 from wex.analysis.lifetimes import DEAD
 from wex.automata.explore import shortest
+from wex.compile.stream_order import stream_order
 from wex.theory import terms
 from wex.theory.letters import cover
 from wex.theory.projection import contradiction
@@ -45,9 +46,13 @@ def contradicting_events(analysis: Analysis) -> list[str]:
     written = named_guards(analysis.meaning, window.compiled)
     steps = [_literals(window, cls) for cls in word]
     query = analysis.contexts.query
+    signed = [[_signed(literal) for literal in literals] for literals in steps]
+    relevant = {
+        field.name for guards in signed for guard in guards for field in terms.fields(guard)
+    }
     core = contradiction(
-        [[_signed(literal) for literal in literals] for literals in steps],
-        query.order,
+        signed,
+        stream_order(analysis.meaning, relevant).guard,
         query.fields,
         query.depth,
     )

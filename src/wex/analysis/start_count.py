@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Growth, Quantity
@@ -140,9 +140,11 @@ class StartCount:
         tail: Sequence[Edge] = ()
         if counts_open and cycle.states:
             tail = self.starts.completion((cycle.edges[-1].to, cycle.states[0]))
-        for times in (1, 2, 3):
+        # The memory before the cycle is that after it: often only once it has been traversed.
+        stems = (cycle.stem, (*cycle.stem, *cycle.edges))
+        for stem, times in product(stems, (1, 2, 3)):
             streams = analysis.contexts.regions.recurring(
-                [edge.step for edge in cycle.stem],
+                [edge.step for edge in stem],
                 [edge.step for edge in cycle.edges * times],
                 [edge.step for edge in tail],
             )
@@ -150,7 +152,11 @@ class StartCount:
                 break
         else:
             return None
-        before, repeated, after = (complete_events(analysis.contexts, events) for events in streams)
+        # The columns that may rise stay as they are: a repeated event has no larger value there.
+        before, repeated, after = (
+            [complete_events(analysis.contexts, [event])[0] for event in events]
+            for events in streams
+        )
 
         def build(n: int) -> list[Event] | None:
             events = [*before, *repeated * n]

@@ -22,7 +22,18 @@ from wex.reference.streams import Stream, streams
 from wex.reference.windows import Definition, Grams
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
 from wex.stages import compile_window
-from wex.theory.terms import Absolute, Arithmetic, Comparison, Constant, Field, Negative, atoms
+from wex.theory.terms import (
+    NULL_FLAG,
+    Absolute,
+    Arithmetic,
+    Calendar,
+    Comparison,
+    Constant,
+    Field,
+    Local,
+    Negative,
+    atoms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +110,7 @@ def _weight(term: Term, moved: Sequence[str]) -> int | None:
         case Negative(value):
             inner = _weight(value, moved)
             return None if inner is None else -inner
-        case Absolute(value):
+        case Absolute(value) | Local(value) | Calendar(_, value):
             return 0 if _weight(value, moved) == 0 else None
         case Arithmetic(_, left, right):
             return 0 if _weight(left, moved) == _weight(right, moved) == 0 else None
@@ -111,8 +122,15 @@ def _filled(
 ) -> dict[str, Value]:
     """Return an event with a value for every field."""
     filled: dict[str, Value] = {}
+    whole = {own.name: own.value(event) for own in query.digits}
     for name, type_ in query.declared.items():
         value = event.get(name)
+        if whole.get(name) is not None:
+            filled[name] = whole[name]
+            continue
+        if event.get(NULL_FLAG + name):
+            filled[name] = None
+            continue
         if name in event and name in query.ranks:
             value = unranked(value, query.declared[name])
         elif value is None:
@@ -136,6 +154,7 @@ def _filler(type_: Type, index: int) -> Value:
         return type_.values[0]
     fillers: dict[Type, Value] = {
         BOOL: False, INT: index, REAL: float(index), STRING: f"{index:04d}" if index else "a",
+        OTHER: 0,
     }  # fmt: skip
     return fillers.get(type_)
 
@@ -155,7 +174,7 @@ def table_of(meaning: Meaning, events: Sequence[Event]) -> pa.Table:
             floats = [None if value is None else float(value) for value in values]
             columns[name] = pa.array(floats, pa.float64())
         elif type_ == OTHER:
-            columns[name] = pa.nulls(len(events), pa.int64())
+            columns[name] = pa.array([None if value is None else 0 for value in values], pa.int64())
         else:
             columns[name] = pa.array(values, types.get(type_, pa.string()))
     return pa.table(columns)

@@ -95,6 +95,18 @@ class Expr:
     def __rtruediv__(self, other: Literal) -> Expr:
         return Expr(tree.Binary("/", node_of(other), self.node))
 
+    def __floordiv__(self, other: Operand) -> Expr:
+        return Expr(tree.Binary("//", self.node, node_of(other)))
+
+    def __rfloordiv__(self, other: Literal) -> Expr:
+        return Expr(tree.Binary("//", node_of(other), self.node))
+
+    def __mod__(self, other: Operand) -> Expr:
+        return Expr(tree.Binary("%", self.node, node_of(other)))
+
+    def __rmod__(self, other: Literal) -> Expr:
+        return Expr(tree.Binary("%", node_of(other), self.node))
+
     def __eq__(self, other: Operand) -> Expr:  # type: ignore[override]
         return compare(self, "=", other)
 
@@ -137,6 +149,26 @@ class Expr:
             fail("wrong-sort", str(self.node), "expected values, or one set", hint)
         values = tuple(node_of(option) for option in options if not isinstance(option, SetVariable))
         return Expr(tree.In(self.node, values, negated))
+
+    def like(self, pattern: Operand) -> Expr:
+        """Return `self like 'A%'`."""
+        return Expr(tree.Like(self.node, node_of(pattern)))
+
+    def not_like(self, pattern: Operand) -> Expr:
+        """Return `self not like 'A%'`."""
+        return Expr(tree.Like(self.node, node_of(pattern), negated=True))
+
+    def starts_with(self, start: Operand) -> Expr:
+        """Return `starts_with(self, start)`."""
+        return Expr(tree.Call(tree.Name("starts_with"), (self.node, node_of(start))))
+
+    def is_null(self) -> Expr:
+        """Return `self is null`."""
+        return Expr(tree.IsNull(self.node))
+
+    def is_not_null(self) -> Expr:
+        """Return `self is not null`."""
+        return Expr(tree.IsNull(self.node, negated=True))
 
     # --- Logic
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal
 
 from wex.build.operators import Expr, Let, Operand, Regex, SetVariable, fail, node_of
 from wex.spec import tree
+from wex.spec.types import unit_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from decimal import Decimal
 
     from wex.build.operators import Literal as Constant
 
@@ -35,7 +36,25 @@ def duration(amount: float | Decimal, unit: str) -> Expr:
             f"expected a number of units, got {type(amount).__name__}",
             'write w.duration(5, "minutes")',
         )
-    return Expr(tree.Duration(number, tree.Name(unit)))
+    return Expr(tree.Duration(number, tree.Name(unit_name(number, unit))))
+
+
+def floor(value: Operand, step: Operand, offset: Operand | None = None) -> Expr:
+    """Return the beginning of a bucket: `floor(t.ts, "10 minutes")`, `floor(t.n, 10)`."""
+    args = [step] if offset is None else [step, offset]
+    return call("floor", value, *map(_length, args))
+
+
+def _length(value: Operand) -> Operand:
+    """Return a text such as "10 minutes" as a duration; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    amount, _, unit = value.strip().partition(" ")
+    try:
+        return duration(Decimal(amount) if "." in amount else int(amount), unit.strip())
+    except (ValueError, InvalidOperation):
+        hint = 'write w.floor(t.ts, "10 minutes")'
+        fail("wrong-sort", value, "expected a number and a unit of time", hint)
 
 
 def events(count: int) -> tree.Within:
@@ -116,6 +135,15 @@ begin = Expr(tree.Mark("begin"))
 end = Expr(tree.Mark("end"))
 
 abs = _named("abs")
+lag = _named("lag")
+year = _named("year")
+month = _named("month")
+day = _named("day")
+weekday = _named("weekday")
+hour = _named("hour")
+minute = _named("minute")
+second = _named("second")
+starts_with = _named("starts_with")
 count = _named("count")
 sum = _named("sum")
 avg = _named("avg")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wex.automata.regex import RegexFactory
 from wex.spec import tree
-from wex.spec.types import read_moment
+from wex.spec.types import CALENDAR_PARTS, CLOCK_PARTS, OTHER, read_moment
 from wex.theory.letters import Letters, letters_of
 from wex.theory.terms import fields
 from wex.theory.translate import guard_of
@@ -90,21 +90,34 @@ def deciding_parts(window: tree.Window) -> Sequence[tree.Node]:
 
 
 def guarded_fields(meaning: Meaning) -> frozenset[str]:
-    """Return the fields that predicates read: a NULL there is skipped or an error."""
+    """Return the fields that predicates read: a NaN there is skipped or an error.
+
+    So is a NULL, unless a predicate tests the field for NULL (`Meaning.nullable`).
+    """
     parts = [
         *meaning.expanded.assumes,
         *(part for window in meaning.expanded.windows for part in deciding_parts(window)),
     ]
     guards = guards_of(parts, meaning.fields).values()
-    return frozenset(field.name for guard in guards for field in fields(guard))
+    read = (field for guard in guards for field in fields(guard))
+    return frozenset(field.name for field in read if field.type != OTHER)
 
 
 def moments(meaning: Meaning) -> tuple[tuple[str, bool], ...]:
-    """Return the timestamp literals of a spec, each with whether it has a time zone."""
+    """Return the timestamp literals of a spec, each with whether it has a time zone.
+
+    A function of the clock of a zone, as `hour(ts, 'Europe/Berlin')`, has one, too.
+    """
     zoned = {}
     for node in tree.walk(meaning.expanded):
         if isinstance(node, tree.Moment):
             moment = read_moment(node.type.text, node.text)
             if isinstance(moment, datetime):
                 zoned[str(node)] = moment.tzinfo is not None
+        elif (
+            isinstance(node, tree.Call)
+            and node.name.text in (*CALENDAR_PARTS, *CLOCK_PARTS)
+            and len(node.args) == 2
+        ):
+            zoned[str(node)] = True
     return tuple(zoned.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec import tree
 from wex.spec.aggregates import signature
-from wex.spec.types import PREDICATE, Type
+from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
 from wex.theory.terms import Guard, Term, fields, offsets
 from wex.theory.translate import guard_of, term_of, type_of
 
@@ -67,13 +67,13 @@ def measure_of(measure: tree.Measure, stream_fields: Mapping[str, Type]) -> Meas
 
     def without_calls(node: tree.Expr) -> tree.Expr:
         match node:
-            case tree.Call(tree.Name("abs"), (value,)):
-                return tree.Call(node.name, (without_calls(value),))
+            case tree.Call(tree.Name(name), (value, *constants)) if name in FUNCTION_NAMES:
+                return tree.Call(node.name, (without_calls(value), *constants))
             case tree.Call():
-                name = f"#{len(aggregates)}"
+                result = f"#{len(aggregates)}"
                 aggregates.append(_aggregate(node, stream_fields))
-                types[name] = _result_type(node, stream_fields)
-                return tree.Ref(name)
+                types[result] = _result_type(node, stream_fields)
+                return tree.Ref(result)
             case tree.Neg(value):
                 return tree.Neg(without_calls(value))
             case tree.Binary(op, left, right):

@@ -29,12 +29,15 @@ FRAME = Frame("plan", b"WEXPLAN", 1, "make the plan anew with this version")
 
 
 @dataclass(frozen=True)
-class PlannedStream:
+class PlannedStream(Serializable):
     """The declaration of the stream: fields in their order, keys, order, `nulls skip`.
 
     `guarded` are the fields that predicates read: events with a NULL or NaN there are skipped or
     an error. `moments` are the timestamp literals of the spec, each with whether it has a zone.
+    In the `nullable` fields NULL is allowed.
     """
+
+    SAVED_AS: ClassVar[str] = "PlannedStream"
 
     fields: tuple[tuple[str, Type], ...]
     partition_by: tuple[str, ...]
@@ -42,6 +45,12 @@ class PlannedStream:
     skip_nulls: bool
     guarded: tuple[str, ...]
     moments: tuple[tuple[str, bool], ...]
+    nullable: tuple[str, ...] = ()
+
+    def to_parts(self) -> dict[str, object]:
+        """Return the parts by name; plans without nullable fields keep their bytes."""
+        parts = super().to_parts()
+        return parts if self.nullable else {k: v for k, v in parts.items() if k != "nullable"}
 
 
 @dataclass(frozen=True)
@@ -161,5 +170,6 @@ CLASSES: tuple[type, ...] = (
     Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions,
     DFA, Type, Measure, Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
-    terms.Always, terms.Comparison, terms.Truth, terms.IsFirst, terms.Not, terms.And, terms.Or,
+    terms.Local, terms.Calendar,
+    terms.Always, terms.Comparison, terms.Truth, terms.Like, terms.IsNull, terms.IsFirst, terms.Not, terms.And, terms.Or,
 )  # fmt: skip

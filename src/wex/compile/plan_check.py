@@ -23,7 +23,8 @@ from wex.compile.plan import (
 from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
 from wex.spec.numbers import MAX_LOOKBACK
-from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
+from wex.spec.patterns import parts as parts_of
+from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type, is_zone
 from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import COMPARE, WHOLE
 from wex.theory.terms import (
@@ -31,11 +32,15 @@ from wex.theory.terms import (
     Always,
     And,
     Arithmetic,
+    Calendar,
     Comparison,
     Constant,
     Field,
     Guard,
     IsFirst,
+    IsNull,
+    Like,
+    Local,
     Negative,
     Not,
     Or,
@@ -56,7 +61,7 @@ if TYPE_CHECKING:
 MOST_LETTERS = 1 << 16  # kernels have classes of letters in two bytes
 MOST_ARGUMENTS = 8
 DEPTH = 400  # of nested terms and guards: twice what a spec can have, with all lets expanded
-OPERATORS = ("+", "-", "*", "/")
+OPERATORS = ("+", "-", "*", "/", "//", "%")
 
 
 def check_plan(plan: object) -> None:
@@ -147,6 +152,8 @@ def _check_stream(stream: PlannedStream) -> Scope:
             require(
                 name in fields and fields[name] != OTHER, "a name is not that of a usable field"
             )
+    for name in _texts(stream.nullable, "a name"):
+        require(name in fields, "a name is not that of a field")
     _flag(stream.skip_nulls, "`nulls skip`")
     for entry in _tuple(stream.moments, "the timestamps of the spec"):
         pair = _tuple(entry, "a timestamp of the spec")
@@ -184,8 +191,20 @@ def _check_term(term: object, scope: Scope, depth: int) -> None:
             require(op in OPERATORS, "an operator is unknown")
             for operand in (left, right):
                 _check_number(operand, scope, depth + 1)
+            if op in ("//", "%"):
+                require(left.kind == "whole", "a quotient is not of whole numbers")
+                constant = isinstance(right, Constant) and type(right.value) is int
+                require(constant and right != Constant(0), "a divisor is not a whole constant")
         case Negative(value) | Absolute(value):
             _check_number(value, scope, depth + 1)
+        case Local(value, zone):
+            _check_number(value, scope, depth + 1)
+            require(value.kind == "whole", "a time is not a whole number")
+            require(is_zone(_text(zone, "a zone")), "a zone is unknown")
+        case Calendar(part, value):
+            _check_number(value, scope, depth + 1)
+            require(value.kind == "whole", "a day is not a whole number")
+            require(part in ("year", "month", "day"), "a part of the calendar is unknown")
         case _:
             require(False, "expected a term")
 
@@ -222,6 +241,16 @@ def _check_guard(guard: object, scope: Scope, depth: int) -> None:
             require(isinstance(field, Field), "a bare predicate is not a field")
             _check_term(field, scope, depth + 1)
             require(field.kind == "bool", "a bare predicate is not a bool")
+        case Like(field, pattern):
+            require(isinstance(field, Field), "a pattern is not about a field")
+            _check_term(field, scope, depth + 1)
+            require(field.kind == "text", "a pattern is not about a text")
+            require(parts_of(_text(pattern, "a pattern")) is not None, "a pattern is invalid")
+        case IsNull(field):
+            require(isinstance(field, Field), "a test for NULL is not about a field")
+            known = scope.get(_text(field.name, "a field"))
+            require(known == field.type, "a test for NULL reads an unknown field")
+            _offset(field.offset)
         case Comparison(op, left, right):
             require(op in COMPARE, "a comparison is unknown")
             for side in (left, right):

@@ -57,6 +57,7 @@ def _stream(meaning: Meaning) -> PlannedStream:
         skip_nulls=meaning.skip_nulls,
         guarded=tuple(sorted(guarded_fields(meaning))),
         moments=moments(meaning),
+        nullable=tuple(sorted(meaning.nullable)),
     )
 
 

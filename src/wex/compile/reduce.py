@@ -14,7 +14,17 @@ from wex.compile.normal_form import restricted
 from wex.compile.stream_order import stream_order
 from wex.theory import terms
 from wex.theory.letters import Letters, TooManyRowsError, combinations
-from wex.theory.terms import Absolute, Always, Arithmetic, Comparison, Guard, Negative, Term
+from wex.theory.terms import (
+    Absolute,
+    Always,
+    Arithmetic,
+    Calendar,
+    Comparison,
+    Guard,
+    Local,
+    Negative,
+    Term,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,6 +123,8 @@ def _parts(term: Term) -> Iterator[Term]:
             yield term
             yield from _parts(left)
             yield from _parts(right)
-        case Negative(value) | Absolute(value):
+        case Negative(value) | Absolute(value) | Local(value):
             yield term
+            yield from _parts(value)
+        case Calendar(_, value):
             yield from _parts(value)

@@ -37,13 +37,14 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
     """Return the order of a stream, given the fields that predicates read.
 
     Keys do not change. Events are sorted by the order columns, then by the others. Texts can only
-    be compared for equality.
+    be compared for equality. NULL comes first.
     """
     ranks: dict[str, Type] = {}
     fields, stream = dict(meaning.fields), meaning.spec.stream
     keys = [name.text for name in stream.partition_by]
     columns = [name.text for name in stream.order_by]
     parts = [equal(name, fields[name]) for name in keys if name in relevant]
+    parts += [_both_null(name, fields[name]) for name in keys if name in meaning.nullable]
     exact, rising = True, []
     chain: list[str] = []
     sorted_by = [*columns, *(name for name in fields if name not in columns)] if columns else []
@@ -61,7 +62,7 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
             break
         chain.append(name)
     if chain:
-        parts.append(_at_least(chain, fields))
+        parts.append(_at_least(chain, fields, meaning.nullable))
     guard = terms.And(tuple(parts)) if parts else Always(True)
     return StreamOrder(guard, exact, tuple(rising), ranks)
 
@@ -82,10 +83,21 @@ def equal(name: str, type_: Type) -> Guard:
     return Comparison("=", now, before)
 
 
-def _at_least(chain: Sequence[str], fields: Mapping[str, Type]) -> Guard:
+def _both_null(name: str, type_: Type) -> Guard:
+    """Return the guard that a field is NULL if and only if it was NULL in the event before."""
+    now, before = map(terms.IsNull, _pair(name, type_))
+    return terms.Or((terms.And((now, before)), terms.And((terms.Not(now), terms.Not(before)))))
+
+
+def _at_least(chain: Sequence[str], fields: Mapping[str, Type], nullable: frozenset[str]) -> Guard:
     name, *rest = chain
     above, same = _above(name, fields[name]), equal(name, fields[name])
-    behind = _at_least(rest, fields) if rest else Always(True)
+    if name in nullable:
+        now, before = map(terms.IsNull, _pair(name, fields[name]))
+        known = terms.And((terms.Not(now), terms.Not(before)))
+        above = terms.Or((terms.And((terms.Not(now), before)), terms.And((known, above))))
+        same = terms.Or((terms.And((now, before)), terms.And((known, same))))
+    behind = _at_least(rest, fields, nullable) if rest else Always(True)
     return terms.Or((above, terms.And((same, behind))))
 
 

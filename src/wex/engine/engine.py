@@ -64,8 +64,10 @@ class Engine:
         self.plan, self.stream = plan, plan.stream
         self.fields = dict(plan.stream.fields)
         self.guarded = frozenset(plan.stream.guarded)
-        self.never_null = [name for name in self.fields if name in self.guarded]
-        self._floats = [name for name in self.never_null if self.fields[name] == REAL]
+        self.nullable = frozenset(plan.stream.nullable)
+        guarded = [name for name in self.fields if name in self.guarded]
+        self.never_null = [name for name in guarded if name not in self.nullable]
+        self.never_nan = [name for name in guarded if self.fields[name] == REAL]
         self.windows = [Window(planned, most_configs) for planned in plan.windows]
         readers = [
             (window.planned.letters, window.first, window.planned.pad) for window in self.windows
@@ -111,12 +113,12 @@ class Engine:
     ) -> tuple[list[WindowRun], list[FoundWindows], dict[str, pa.Array]]:
         """Return the runs of all windows, their windows, and the states of the assumptions."""
         check_events(self, batch)
-        codes = self._lettering.read(batch, self._floats)
+        codes = self._lettering.read(batch, self.never_nan)
         columns: dict[str, pa.Array] = {}
         if self.assumption_check is not None:
             states = prior.numbers(schema.ASSUMPTION)
             columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
-        rows = BatchView(batch, self.guarded)
+        rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
             WindowRun(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
@@ -125,7 +127,7 @@ class Engine:
 
     def check(self, batch: Batch, states: Ints) -> Ints:
         """Return the states of the assumptions after a batch; a faulty event is a DataError."""
-        self._lettering.read(batch, self._floats)
+        self._lettering.read(batch, self.never_nan)
         return (
             states if self.assumption_check is None else self.assumption_check.check(batch, states)
         )

@@ -37,7 +37,14 @@ def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
     check_zones(moments(meaning), table)
     assumptions, guarded = Assumptions(meaning), guarded_fields(meaning)
     rows: list[Row] = []
-    for stream in streams(table, keys, meaning.fields, guarded, skip_nulls=meaning.skip_nulls):
+    for stream in streams(
+        table,
+        keys,
+        meaning.fields,
+        guarded,
+        skip_nulls=meaning.skip_nulls,
+        nullable=meaning.nullable,
+    ):
         try:
             rows += _rows(meaning, assumptions, stream)
         except DataError:
@@ -52,7 +59,7 @@ def _rows(
     meaning: Meaning, assumptions: Assumptions, stream: Stream, *, ended: bool = True
 ) -> list[Row]:
     """Return the windows of a stream; one that is not `ended` may go on."""
-    check_events(stream, meaning.fields, guarded_fields(meaning))
+    check_events(stream, meaning.fields, guarded_fields(meaning), meaning.nullable)
     places = range(len(meaning.expanded.windows))
     definitions = [Definition(meaning, place, stream, ended=ended) for place in places]
     assumptions.check(stream)

@@ -80,6 +80,7 @@ def streams(
     guarded: frozenset[str],
     *,
     skip_nulls: bool,
+    nullable: frozenset[str] = frozenset(),
 ) -> Iterator[Stream]:
     """Yield the streams of a sorted table; events with a NULL in a guarded field may be skipped."""
     columns = {name: values(table.column(name), name, type_) for name, type_ in fields.items()}
@@ -95,7 +96,7 @@ def streams(
         kept = [
             at
             for at, event in enumerate(events)
-            if not (skip_nulls and any(_is_missing(event[name]) for name in guarded))
+            if not (skip_nulls and any(_is_bad(event[name], name, nullable) for name in guarded))
         ]
         yield Stream(key, [events[at] for at in kept], [rows[at] for at in kept])
         begin = end
@@ -126,10 +127,14 @@ def _same(one: object, two: object) -> bool:
     return one == two or (one != one and two != two)  # noqa: PLR0124
 
 
-def check_events(stream: Stream, fields: Mapping[str, Type], guarded: frozenset[str]) -> None:
+def check_events(
+    stream: Stream, fields: Mapping[str, Type], guarded: frozenset[str], nullable: frozenset[str]
+) -> None:
     """Raise a DataError at the first event with a NULL or NaN that guards read, or outside an enum."""
     for position, event in enumerate(stream.events):
-        missing = [name for name in fields if name in guarded and _is_missing(event[name])]
+        missing = [
+            name for name in fields if name in guarded and _is_bad(event[name], name, nullable)
+        ]
         if missing:
             value = "NULL" if event[missing[0]] is None else "NaN"
             raise null_error(value, missing[0], stream.key, position)
@@ -138,6 +143,11 @@ def check_events(stream: Stream, fields: Mapping[str, Type], guarded: frozenset[
 
 def _is_missing(value: Value) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_bad(value: Value, name: str, nullable: frozenset[str]) -> bool:
+    """Tell whether a guarded field lacks a value; NULL is allowed in one that may be NULL."""
+    return _is_missing(value) and not (value is None and name in nullable)
 
 
 def _check_enums(

@@ -15,6 +15,7 @@ from wex.spec.types import (
     BOOL,
     DATE,
     DURATION,
+    FUNCTION_NAMES,
     INT,
     NUMBERS,
     ORDERED,
@@ -124,7 +125,6 @@ SYNONYMS = {
 
 RESULT_TYPES = {type_.name: type_ for type_ in (BOOL, INT, REAL, STRING, TIMESTAMP, DATE, DURATION)}
 MOST_ARGUMENTS = 8
-_FUNCTIONS = ("abs", "prev")
 _METHODS = ("zero", "add", "merge", "result")
 
 
@@ -194,7 +194,7 @@ class aggregate:  # noqa: N801  (a decorator)
         if not str(name).isidentifier() or name in RESERVED:
             message = f"expected a plain word as the name of an aggregate, got {name!r}"
             raise WexError("aggregate-name", message, "use letters, digits and underscores")
-        if name in _FUNCTIONS or name in AGGREGATES:
+        if name in FUNCTION_NAMES or name in AGGREGATES:
             message = f"`{name}` is already a function of the language"
             raise WexError("aggregate-name", message, "choose another name")
         self.name = name

@@ -184,6 +184,8 @@ def _strength(expr: tree.Expr) -> int:
             return SUM if op in "+-" else PRODUCT
         case tree.Compare() | tree.Between() | tree.In() | tree.Member():
             return COMPARE
+        case tree.Like() | tree.IsNull():
+            return COMPARE
     return STRENGTH.get(type(expr), UNARY)
 
 
@@ -206,6 +208,8 @@ def _expr_form(expr: tree.Expr, last: bool) -> str:
             return f"not {_expr(operand, NOT, last)}"
         case tree.Compare() | tree.Between() | tree.In() | tree.Member():
             return _comparison(expr)
+        case tree.Like() | tree.IsNull():
+            return _test(expr)
         case tree.Binary(op, left, right):
             level = _strength(expr)
             return f"{_value(left, level)} {op} {_value(right, level + 1)}"
@@ -239,6 +243,13 @@ def _comparison(expr: tree.Expr) -> str:
         case tree.Member(position, name, negated):
             return f"{_value(position, SUM)} {'not in' if negated else 'in'} {show(name)}"
     raise TypeError(expr)
+
+
+def _test(expr: tree.Like | tree.IsNull) -> str:
+    if isinstance(expr, tree.Like):
+        word = "not like" if expr.negated else "like"
+        return f"{_value(expr.value, SUM)} {word} {_value(expr.pattern, SUM)}"
+    return f"{_value(expr.value, SUM)} {'is not null' if expr.negated else 'is null'}"
 
 
 def _primary(expr: tree.Expr) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.errors import closest
+from wex.spec.foreign_words import advice_about, character_hint
 from wex.spec.problems import Span
 from wex.spec.vocabulary import (
     AFTER_WORD,
@@ -81,6 +82,7 @@ def explain_character(offset: int, before: list[Token], problems: Problems) -> S
     if quoted := DOUBLE_QUOTED.match(source.text, offset):
         span = Span(offset, quoted.end())
     hint = OTHER_OPERATORS.get(source.text[offset : offset + 2]) or BAD_CHARACTERS.get(char)
+    hint = hint or character_hint(source.text, offset)
     shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
     problems.add(
         "character",
@@ -267,12 +269,24 @@ def _foreign_operator(place: Place, problems: Problems) -> bool:
     hint = OPERATOR_WORDS.get(token.lower()) if token.type == "NAME" else None
     span, text = span_of(token), problems.source.text
     for start in (span.start - 1, span.start):  # the token may be its second character
-        if text[max(0, start) : start + 2] in OTHER_OPERATORS:
+        shown = text[max(0, start) : start + 2]
+        if shown in OTHER_OPERATORS and (shown != "//" or token.type == "FLOOR"):
             hint, span = OTHER_OPERATORS[text[start : start + 2]], Span(start, start + 2)
     if hint is None:
         return False
     shown = text[slice(*span)]
-    problems.add("syntax", span, f"`{shown}` is not part of this language", hint)
+    message = f"`{shown}` is not part of this language"
+    problems.add("syntax", span, message if shown != "//" else "unexpected `//`", hint)
+    return True
+
+
+def _foreign_word(place: Place, problems: Problems) -> bool:
+    """`count(distinct x)`, `interval '1' hour`, `[a] or [b]`: see foreign_words.py."""
+    advice = advice_about(place)
+    if advice is None:
+        return False
+    token, hint = advice
+    problems.add("syntax", span_of(token), f"unexpected `{token}`", hint)
     return True
 
 
@@ -317,6 +331,7 @@ EXPLANATIONS = (
     _misspelt_before,
     _open_quote,
     _grammar_slip,
+    _foreign_word,
     _foreign_operator,
     _misspelt_here,
     _reserved_word,

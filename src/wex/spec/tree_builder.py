@@ -12,6 +12,7 @@ from wex.spec import tree
 from wex.spec.numbers import MAX_COUNT, MAX_LOOKBACK, check_count, check_index, read_number
 from wex.spec.problems import Span
 from wex.spec.syntax_errors import name_of
+from wex.spec.types import unit_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +143,8 @@ class TreeBuilder:
         return True
 
     def within(self, span: Span, amount: tree.Int | tree.Real, unit: tree.Name) -> Clause:
-        return Clause("within", span, tree.Within(amount, unit, span=span))
+        full = tree.Name(unit_name(amount, unit.text), span=unit.span)
+        return Clause("within", span, tree.Within(amount, full, span=span))
 
     def having(self, span: Span, predicate: tree.Expr) -> Clause:
         return Clause("having", span, predicate)
@@ -292,6 +294,14 @@ class TreeBuilder:
     ) -> tree.Expr:
         return tree.Member(position, name, negated is not None, span=span)
 
+    def like(
+        self, span: Span, value: tree.Expr, negated: Token | None, pattern: tree.Expr
+    ) -> tree.Expr:
+        return tree.Like(value, pattern, negated is not None, span=span)
+
+    def is_null(self, span: Span, value: tree.Expr, negated: Token | None) -> tree.Expr:
+        return tree.IsNull(value, negated is not None, span=span)
+
     def binary(self, span: Span, left: tree.Expr, op: Any, right: tree.Expr) -> tree.Expr:
         return tree.Binary(op.value, left, right, span=span)
 
@@ -301,7 +311,7 @@ class TreeBuilder:
     def positive(
         self, span: Span, number: tree.Int | tree.Real, unit: tree.Name | None
     ) -> tree.Expr:
-        return tree.Duration(number, unit, span=span) if unit else number
+        return _duration(number, unit, span) if unit else number
 
     def negative(
         self, span: Span, number: tree.Int | tree.Real, unit: tree.Name | None
@@ -311,7 +321,7 @@ class TreeBuilder:
             value = tree.Int(-number.value, span=span)
         else:
             value = tree.Real(number.value.copy_negate(), span=span)
-        return tree.Duration(value, unit, span=span) if unit else value
+        return _duration(value, unit, span) if unit else value
 
     def text(self, _span: Span, value: tree.Text) -> tree.Expr:
         return value
@@ -345,6 +355,24 @@ class TreeBuilder:
         *values, condition = args
         return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
 
+    def call_star(self, span: Span, name: tree.Name, star: Token) -> tree.Expr:
+        return tree.Call(name, self._star(name, star), span=span)
+
+    def filtered_star(
+        self, span: Span, name: tree.Name, star: Token, condition: tree.Expr
+    ) -> tree.Expr:
+        return tree.Call(name, self._star(name, star), condition, span=span)
+
+    def _star(self, name: tree.Name, star: Token) -> tuple[tree.Expr, ...]:
+        """Return the arguments that `*` stands for: none of `count`, and no other has it."""
+        if name.text == "count":
+            return ()
+        message = f"`*` is no argument of `{name}`"
+        hint = f"write `count(*)`, or name a value: `{name}(x)`"
+        assert star.start_pos is not None
+        self.problems.add("syntax", Span(star.start_pos, star.start_pos + 1), message, hint)
+        return (tree.Int(1),)
+
     def holds(self, span: Span, predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
         return tree.holds_at(predicate, position, span)
 
@@ -361,6 +389,11 @@ class TreeBuilder:
 
     def number(self, span: Span, token: Token) -> tree.Int | tree.Real:
         return read_number(self.problems, token, span)
+
+
+def _duration(amount: tree.Int | tree.Real, unit: tree.Name, span: Span) -> tree.Expr:
+    full = tree.Name(unit_name(amount, unit.text), span=unit.span)
+    return tree.Duration(amount, full, span=span)
 
 
 def _finished(child: Any) -> Any:

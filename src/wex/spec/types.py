@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from wex.spec import tree
 
@@ -59,6 +60,16 @@ _MICROSECONDS = {
 }
 EVENT_UNITS = ("event", "events")  # of `within`
 UNITS = {name + end: size for name, size in _MICROSECONDS.items() for end in ("", "s")}
+# Short names of units, which are printed in full.
+SHORT_UNITS = {
+    "us": "microsecond", "ms": "millisecond", "sec": "second", "secs": "second",
+    "min": "minute", "mins": "minute", "hr": "hour", "hrs": "hour",
+}  # fmt: skip
+
+# Functions of a timestamp; those of the first group are also functions of a date.
+CALENDAR_PARTS = ("year", "month", "day", "weekday")
+CLOCK_PARTS = ("hour", "minute", "second")
+FUNCTION_NAMES = ("abs", "prev", "lag", "floor", *CALENDAR_PARTS, *CLOCK_PARTS, "starts_with")
 
 
 def microseconds(amount: tree.Int | tree.Real, unit: str) -> int | None:
@@ -69,6 +80,30 @@ def microseconds(amount: tree.Int | tree.Real, unit: str) -> int | None:
     """
     exact = Fraction(amount.value) * UNITS[unit]
     return int(exact) if exact.denominator == 1 and abs(exact) < 2**63 else None
+
+
+def unit_name(amount: tree.Int | tree.Real, unit: str) -> str:
+    """Return the full name of a unit that was written short; any other name as it is.
+
+    >>> unit_name(tree.Int(30), "min"), unit_name(tree.Int(1), "hr"), unit_name(tree.Int(2), "day")
+    ('minutes', 'hour', 'day')
+    """
+    full = SHORT_UNITS.get(unit)
+    if full is None:
+        return unit
+    return full if amount.value == 1 else f"{full}s"
+
+
+def is_zone(name: str) -> bool:
+    """Tell whether there is a time zone of this name.
+
+    >>> is_zone("Europe/Berlin"), is_zone("Berlin"), is_zone("../zone")
+    (True, False, False)
+    """
+    try:
+        return bool(ZoneInfo(name).key)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return False
 
 
 def read_moment(type_: str, text: str) -> datetime | date | None:
@@ -99,6 +134,10 @@ def arithmetic(op: str, left: Type, right: Type) -> Type | None:
     >>> arithmetic("+", TIMESTAMP, INT) is None
     True
     """
+    if op in ("//", "%"):
+        whole = left == right == INT
+        durations = left == right == DURATION
+        return INT if whole or (durations and op == "//") else DURATION if durations else None
     if left in NUMBERS and right in NUMBERS:
         return INT if left == right == INT and op != "/" else REAL
     return _TIME_ARITHMETIC.get((left.name, op, right.name))

@@ -41,6 +41,9 @@ RESERVED = frozenset(
         "any",
         "in",
         "between",
+        "like",
+        "is",
+        "null",
         "exists",
         "forall",
         "set",
@@ -80,15 +83,30 @@ LOOSELY_ALIKE = 0.6  # the same where hardly anything else is possible
 OPENS = {"(": ")", "[": "]", "{": "}"}
 CLOSES = {close: open_ for open_, close in OPENS.items()}
 COMPARISONS = frozenset(("=", "!=", "<", "<=", ">", ">="))
-PREDICATE_WORDS = COMPARISONS | {"-", "/", "not", "and", "in", "between", "true", "false"}
-OPERATORS = ("and", "or", "not", "in", "between", "implies", "iff", "exists", "forall", "filter")
+PREDICATE_WORDS = COMPARISONS | {
+    "-", "/", "//", "%", "not", "and", "in", "between", "like", "is", "true", "false"
+}  # fmt: skip
+OPERATORS = (
+    "and",
+    "or",
+    "not",
+    "in",
+    "between",
+    "like",
+    "is",
+    "null",
+    "implies",
+    "iff",
+    "exists",
+    "forall",
+    "filter",
+)
 CLAUSE_WORDS = RESERVED.difference(OPERATORS, ("any", "true", "false"))
 
 BAD_CHARACTERS = {
     '"': "write strings in single quotes, 'like this', and names with special characters in `backticks`",
     ";": "remove it: items need no separator",
     "!": "write `not p`, or `!=` for unequal",
-    "%": "there is no remainder operator",
     "\\": "remove it: line breaks have no meaning",
     "=": "compare with `=`",
 }
@@ -101,21 +119,15 @@ OTHER_OPERATORS = {
     "||": "write `or` in a predicate, `|` between regular expressions",
     "->": "write `implies` in a formula, and a blank between regular expressions",
     "**": "there is no power operator: write `x * x`",
-    "//": "comments begin with `#`; division is `/`",
+    "//": "comments begin with `#`; `//` divides whole numbers: `x // 2`",
     "--": "comments begin with `#`",
     "/*": "comments begin with `#`",
 }
-NO_NULL_TEST = (
-    "there is no test for NULL; to skip events with a NULL add `nulls skip` to the stream"
-)
 OPERATOR_WORDS = {
-    "is": NO_NULL_TEST,
-    "null": NO_NULL_TEST,
-    "like": "strings can only be compared for equality: `=`, `!=`, `in ('a', 'b')`",
     "desc": "streams are always in ascending order: remove `desc`",
     "asc": "streams are always in ascending order: remove `asc`",
     "then": "write a sequence without an operator: `match a b`",
-    "mod": "there is no remainder operator",
+    "mod": "write `n % 2`",
     "pad": "remove it: windows begin at the first event by default",
 }
 

@@ -9,19 +9,26 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
+from zoneinfo import ZoneInfo
 
+from wex.spec.patterns import matches
 from wex.theory.terms import (
     Absolute,
     Always,
     And,
     Arithmetic,
+    Calendar,
     Comparison,
     Constant,
     Field,
     Guard,
     IsFirst,
+    IsNull,
+    Like,
+    Local,
     Negative,
     Not,
     Or,
@@ -136,6 +143,8 @@ _BASIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
 }
 
 
@@ -173,11 +182,18 @@ def holds(
             return any([holds(part, gram, first=first, numbers=numbers) for part in parts])  # noqa: C419
         case IsFirst(offset):
             return first == offset
-    if any(gram[field.offset - 1] is None for field in fields(guard)):
+    read = [(gram[field.offset - 1], field.name) for field in fields(guard)]
+    if any(event is None for event, _ in read):
         return False  # an atom that reads a missing event is false
+    if isinstance(guard, IsNull):
+        return value_of(guard.field, gram, numbers) is None
+    if any(event is not None and event[name] is None for event, name in read):
+        return False  # and so is one that reads a NULL
     match guard:
         case Truth(field):
             return bool(value_of(field, gram, numbers))
+        case Like(field, pattern):
+            return matches(str(value_of(field, gram, numbers)), pattern)
         case Comparison(op, left, right):
             return bool(COMPARE[op](value_of(left, gram, numbers), value_of(right, gram, numbers)))
     raise TypeError(guard)
@@ -202,6 +218,11 @@ def truth(guard: Guard, gram: Gram, *, first: int | None = None) -> bool | None:
         case Truth(field):
             flag = value_of(field, gram)
             return None if flag is None else bool(flag)
+        case Like(field, pattern):
+            text = value_of(field, gram)
+            return None if text is None else matches(str(text), pattern)
+        case IsNull(field):
+            return value_of(field, gram) is None
         case Comparison(op, left, right):
             first_value, second_value = value_of(left, gram), value_of(right, gram)
             if _unknown(first_value) or _unknown(second_value):
@@ -233,7 +254,49 @@ def value_of(term: Term, gram: Gram, numbers: Numbers = FLOATING) -> Value:
             return _signed(value_of(value, gram, numbers), operator.neg, numbers)
         case Absolute(value):
             return _signed(value_of(value, gram, numbers), abs, numbers)
+        case Local(value, zone):
+            moment = value_of(value, gram, numbers)
+            return None if moment is None else numbers.whole(_local(moment, zone))
+        case Calendar(part, value):
+            days = value_of(value, gram, numbers)
+            return None if days is None else _calendar(part, days)
     raise TypeError(term)
+
+
+# --- The calendar, which repeats every 400 years, a whole number of weeks
+
+CYCLE_DAYS = 146_097
+CYCLE_YEARS = 400
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CYCLE = timedelta(days=CYCLE_DAYS) // timedelta(microseconds=1)
+# The years of which Python knows the offset of a zone.
+_FIRST, _LAST = (
+    (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) for year in (2, 9990)
+)
+
+
+def _calendar(part: str, days: Value) -> int:
+    """Return the year, month or day of the month of a day after 1970-01-01."""
+    assert isinstance(days, int)
+    cycles, rest = divmod(days, CYCLE_DAYS)
+    day = date.fromordinal(_EPOCH_DAY + rest)
+    return {"year": day.year + cycles * CYCLE_YEARS, "month": day.month, "day": day.day}[part]
+
+
+def _local(moment: Value, zone: str) -> int:
+    """Return what clocks of a zone show at a moment; both in microseconds.
+
+    Long before the first entry of a zone its offset is constant, long after the last one its rules
+    repeat with the calendar.
+    """
+    assert isinstance(moment, int)
+    known = max(moment, _FIRST)
+    if known > _LAST:
+        known -= (known - _LAST + _CYCLE - 1) // _CYCLE * _CYCLE
+    offset = (_EPOCH + timedelta(microseconds=known)).astimezone(ZoneInfo(zone)).utcoffset()
+    assert offset is not None
+    return moment + offset // timedelta(microseconds=1)
 
 
 def _signed(value: Value, change: Callable[..., int | float | Fraction], numbers: Numbers) -> Value:

@@ -28,6 +28,7 @@ from wex.theory.terms import (
     Field,
     Guard,
     IsFirst,
+    IsNull,
     Not,
     Or,
     Truth,
@@ -270,9 +271,11 @@ def _rows(
 
 
 def _is_plain(atom: Atom) -> bool:
-    """Tell whether an atom is a bool field or compares a field with a constant."""
+    """Tell whether an atom is a bool field, a test for NULL, or compares a field with a constant."""
     match atom:
-        case Truth() | Comparison(_, Field(), Constant()) | Comparison(_, Constant(), Field()):
+        case Comparison(_, Field(), Constant()) | Comparison(_, Constant(), Field()):
+            return True
+        case Truth() | IsNull():
             return True
     return False
 
@@ -283,7 +286,13 @@ def _plain_rows(
     """Return the rows of guards about one field, whose event is present or missing."""
     truths: dict[Atom, Bools]
     if present and distinct:
-        truths = _truths(distinct, floating=floating)
+        valued = [atom for atom in distinct if not isinstance(atom, IsNull)]
+        truths = _truths(valued, floating=floating) if valued else {}
+        if len(valued) < len(distinct):  # one case more: the field is NULL
+            size = len(next(iter(truths.values()))) if truths else 1
+            truths = {atom: np.append(truth, False) for atom, truth in truths.items()}
+            null = np.append(np.zeros(size, dtype=np.bool_), True)
+            truths |= {atom: null for atom in distinct if isinstance(atom, IsNull)}
     else:
         truths = dict.fromkeys(distinct, np.zeros(1, dtype=np.bool_))
     size = len(next(iter(truths.values()))) if truths else 1
@@ -375,6 +384,6 @@ def _holds(guard: Guard, truths: Mapping[Atom, Bools], size: int) -> Bools:
             for part in parts:
                 result |= _holds(part, truths, size)
             return result
-        case Comparison() | Truth():
+        case Comparison() | Truth() | IsNull():
             return truths[guard]
     raise TypeError(guard)

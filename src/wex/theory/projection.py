@@ -6,11 +6,17 @@ the current event is eliminated, and every elimination is checked in both direct
 
 from __future__ import annotations
 
+from calendar import monthrange
+from datetime import date
 from fractions import Fraction
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
+from wex.spec.patterns import matches
+from wex.theory.evaluate import value_of
+from wex.theory.samples import Samples, samples_of
 from wex.theory.solver import (
     MILLISECONDS,
     Translation,
@@ -20,7 +26,19 @@ from wex.theory.solver import (
     own_context,
     value_in,
 )
-from wex.theory.terms import Atom, Comparison, Constant, Field, Guard, atoms, fields
+from wex.theory.terms import (
+    Atom,
+    Calendar,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    Like,
+    Local,
+    atoms,
+    fields,
+    is_opaque,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +50,8 @@ Formula: TypeAlias = Any  # of z3, which has no type annotations; only this modu
 SECOND = 1_000_000  # microseconds
 DAYS = 700_000  # before and after 1970: the range of dates in events
 LARGE = 2**63 - 1
+EPOCH = date(1970, 1, 1).toordinal()
+YEAR_2026 = 1_767_225_600 * SECOND
 WIDTH = 24  # the largest range of constants in which whole numbers are distinguished
 
 
@@ -40,7 +60,9 @@ class Symbols(Translation):
 
     Whole numbers in `dense` are only compared, so that they can be points of a dense order, except
     between the constants that they are compared with. Texts are points as well: only their equality
-    matters. With `products`, products of fields are not left open.
+    matters. With `products`, products of fields are not left open. With `samples`, neither are
+    patterns and the calendar: a text that a pattern is about is then one of the samples of its
+    field, and a zone keeps the offset that it had at the beginning of 2026.
     """
 
     def __init__(
@@ -52,6 +74,7 @@ class Symbols(Translation):
         naming: Callable[[Field], str] | None = None,
         *,
         products: bool = False,
+        samples: Samples | None = None,
     ) -> None:
         missing = max(0, lookback - level)
         super().__init__(missing=missing, lookback=lookback, position=level)
@@ -59,16 +82,37 @@ class Symbols(Translation):
         self.codes = codes
         self.naming = naming or (lambda field: f"{field.name}@{-field.offset}")
         self.products = products
+        self.samples = samples
         self.open_atoms: list[z3.BoolRef] = []
 
     def is_open(self, atom: Atom) -> bool:
-        """Tell whether an atom is left open; none is if products of fields are allowed."""
+        """Tell whether an atom is left open."""
+        if is_opaque(atom):
+            return isinstance(atom, Like) or self.samples is None
         return not self.products and super().is_open(atom)
 
     def _free(self, atom: Atom) -> z3.BoolRef:
-        variable = z3.Bool(f"open {atom}", self.context)
-        self.open_atoms.append(variable)
-        return variable
+        if isinstance(atom, Like) and self.samples is not None:
+            texts = [
+                t for t in self.samples.texts.get(atom.field.name, ()) if matches(t, atom.pattern)
+            ]
+            variable = self._variable(atom.field)
+            return z3.Or([variable == self.code(text) for text in texts], self.context)
+        about = ", ".join(map(self.naming, fields(atom)))
+        open_atom = z3.Bool(f"open {atom} about {about}", self.context)
+        self.open_atoms.append(open_atom)
+        return open_atom
+
+    def _unknown_value(self, term: Local | Calendar) -> z3.ExprRef:
+        inner = self._term(term.value)
+        if isinstance(term, Local):
+            return inner + (value_of(Local(Constant(YEAR_2026), term.zone), []) - YEAR_2026)  # type: ignore[operator]
+        parts = {
+            part: z3.Int(f"{part} of {inner}", self.context) for part in ("year", "month", "day")
+        }
+        assert self.samples is not None
+        self.domains.append(_is_date(inner, parts, self.samples.years, self.context))
+        return parts[term.part]
 
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
         if isinstance(value, str):
@@ -88,10 +132,15 @@ class Symbols(Translation):
             variable = self.variables[field] = sort(self.naming(field), self.context)
         return variable
 
-    def domain(self, field: Field) -> Formula:
-        """Return the formula that holds for every value of a field."""
+    def domain(self, field: Field, most: int | None = None) -> Formula:
+        """Return the formula that holds for every value of a field, which may be less than `most`."""
         with self.context:
             variable = self._variable(field)
+            if most is not None:
+                return z3.And(variable >= 0, variable < most)
+            if self.samples is not None and field.name in self.samples.texts:
+                known = [variable == self.code(text) for text in self.samples.texts[field.name]]
+                return z3.Or(known, self.context)
             if field.type.values:
                 codes = [variable == self.code(text) for text in field.type.values]
                 return z3.Or(codes, self.context)
@@ -127,6 +176,10 @@ def dense_fields(guards: Iterable[Guard]) -> dict[str, tuple[int, ...]]:
     for atom in distinct:
         if not isinstance(atom, Comparison):
             continue
+        if is_opaque(atom):
+            for field in fields(atom):
+                only_compared.setdefault(root(field.name), True)
+            continue  # it is left open
         for name in {root(field.name) for field in fields(atom)}:
             sides = (atom.left, atom.right)
             plain = all(isinstance(side, Field | Constant) for side in sides)
@@ -250,9 +303,13 @@ def renamed(formula: Formula, pairs: Sequence[tuple[z3.ExprRef, z3.ExprRef]]) ->
 class EventSearch:
     """Searches for events that satisfy formulas, and prefers values that are easy to read."""
 
-    def __init__(self, codes: dict[str, int], tick: int = SECOND) -> None:
+    def __init__(
+        self, codes: dict[str, int], tick: int = SECOND, samples: Samples | None = None
+    ) -> None:
         self.codes = codes
         self.tick = tick  # preferred microseconds between events
+        self.samples = samples or samples_of(())
+        self.hard = False  # whether a question takes long, so that few are asked
         self.context = own_context()
         with self.context:
             self.solver = new_solver(self.context)
@@ -264,7 +321,13 @@ class EventSearch:
         def naming(field: Field) -> str:
             return f"{field.name}#{number(field.offset)}"
 
-        return Symbols(lookback, level, {}, self.codes, naming, products=True)
+        return Symbols(lookback, level, {}, self.codes, naming, products=True, samples=self.samples)
+
+    def require(self, guards: Iterable[Guard], symbols: Symbols) -> None:
+        """Require guards, and what the values in them depend on."""
+        formulas = [symbols.guard(guard) for guard in guards]
+        self.hard = self.hard or bool(symbols.domains)
+        self.add(*formulas, *symbols.domains)
 
     def note(self, number: int, field: Field, variable: z3.ExprRef) -> None:
         """Declare the variable for a field of an event."""
@@ -301,6 +364,7 @@ class EventSearch:
             unit = self.tick if field.type.name == "timestamp" else 1
             if field.kind in ("whole", "real"):
                 candidates = _candidates(last, constants.get(name, ()), unit)
+                candidates = islice(candidates, 2) if self.hard else candidates
                 model = self._preferred(variable, candidates) or self._fixed(variable, model)
             with self.context:
                 if field.kind not in ("whole", "real"):
@@ -391,15 +455,34 @@ def readable_event(
     guard: Guard, types: Mapping[str, Type], constants: Mapping[str, Sequence[Value]]
 ) -> Event | None:
     """Return an event, easy to read, of which a guard about one event holds, or None."""
-    search = EventSearch({})
+    search = EventSearch({}, samples=samples_of([guard]))
     symbols = search.symbols(0, 0, lambda _: 0)
-    search.add(symbols.guard(guard))
+    search.require([guard], symbols)
     for name in dict.fromkeys(field.name for field in fields(guard)):
         field = Field(name, 0, types[name])
         search.note(0, field, symbols.variable(field))
         search.add(symbols.domain(field))
     events = search.events(1, constants)
     return None if events is None else events[0]
+
+
+def _is_date(
+    days: z3.ExprRef, parts: Mapping[str, z3.ExprRef], years: Sequence[int], context: z3.Context
+) -> z3.BoolRef:
+    """Return the formula that a day after 1970-01-01 has this date, in one of some years."""
+    months = []
+    for year, month in product(years, range(1, 13)):
+        first = date(year, month, 1).toordinal() - EPOCH
+        most = monthrange(year, month)[1]
+        months.append(
+            z3.And(
+                parts["year"] == year,
+                parts["month"] == month,
+                parts["day"] <= most,
+                days == first - 1 + parts["day"],
+            )
+        )
+    return z3.And(parts["day"] >= 1, z3.Or(months, context))
 
 
 def constants_of(guards: Iterable[Guard]) -> dict[str, list[Value]]:

@@ -24,11 +24,15 @@ from wex.theory.terms import (
     And,
     Arithmetic,
     Atom,
+    Calendar,
     Comparison,
     Constant,
     Field,
     Guard,
     IsFirst,
+    IsNull,
+    Like,
+    Local,
     Negative,
     Not,
     Or,
@@ -36,7 +40,9 @@ from wex.theory.terms import (
     Truth,
     atoms,
     fields,
+    is_opaque,
     is_open,
+    null_flag,
     rounded,
 )
 from wex.threads import at_fork
@@ -53,6 +59,9 @@ AnySolver = TypeVar("AnySolver", z3.Solver, z3.Optimize)
 RESOURCES = 4_000_000
 MILLISECONDS = 1_000  # for tactics, which only accept a time limit
 MOST_CONTEXTS = 8  # a context takes 16 MB
+
+
+MOST_OF_PART = {"month": 12, "day": 31}
 
 
 class UndecidedError(Exception):
@@ -168,6 +177,7 @@ class Translation:
         self.domains: list[z3.BoolRef] = []
         self.variables: dict[Field, z3.ExprRef] = {}
         self._open: dict[Atom, z3.BoolRef] = {}
+        self._unknown: dict[Term, z3.ExprRef] = {}
 
     def guard(self, guard: Guard) -> z3.BoolRef:
         """Return the formula of a guard."""
@@ -184,7 +194,7 @@ class Translation:
                 return z3.And([self._guard(part) for part in parts], self.context)
             case Or(parts):
                 return z3.Or([self._guard(part) for part in parts], self.context)
-            case Comparison() | Truth() | IsFirst():
+            case Comparison() | Truth() | Like() | IsNull() | IsFirst():
                 return self._atom(guard)
         raise TypeError(guard)
 
@@ -200,9 +210,11 @@ class Translation:
             return z3.BoolVal(False, self.context)
         if isinstance(atom, Truth):
             return self._variable(atom.field)
-        assert isinstance(atom, Comparison)
+        if isinstance(atom, IsNull):
+            return self._variable(null_flag(atom.field))
         if self.is_open(atom):
             return self._free(atom)
+        assert isinstance(atom, Comparison)
         left, right = self._term(atom.left), self._term(atom.right)
         relations = {
             "=": lambda: left == right,
@@ -247,9 +259,24 @@ class Translation:
                     "-": lambda: first - second,
                     "*": lambda: first * second,
                     "/": lambda: first / second,
+                    "//": lambda: _quotient(first, right),
+                    "%": lambda: _remainder(first, right),
                 }
                 return results[op]()
+            case Local() | Calendar():
+                return self._unknown_value(term)
         raise TypeError(term)
+
+    def _unknown_value(self, term: Local | Calendar) -> z3.ExprRef:
+        """Return a variable for a value that the solver does not model; equal terms share it."""
+        if term not in self._unknown:
+            variable = z3.Int(f"unknown{len(self._unknown)}", self.context)
+            self._unknown[term] = variable
+            if isinstance(term, Calendar) and term.part in MOST_OF_PART:
+                self.domains.append(
+                    z3.And(variable >= 1, variable <= MOST_OF_PART[term.part], self.context)
+                )
+        return self._unknown[term]
 
     def _constant(self, value: int | Fraction | str | bool) -> z3.ExprRef:
         match value:
@@ -334,8 +361,8 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
         solver = new_solver(context)
         solver.add(translation.guard(guard))
         solver.add(translation.domains)
-        if any(translation.is_open(atom) for atom in atoms(guard)):
-            raise UndecidedError("the guard multiplies or divides fields")
+        if any(translation.is_open(atom) or is_opaque(atom) for atom in atoms(guard)):
+            raise UndecidedError("the guard multiplies or divides fields, or asks for a pattern")
         answer = solver.check()
         if answer == z3.unknown:
             raise UndecidedError(solver.reason_unknown())
@@ -358,6 +385,22 @@ def satisfiable(guard: Guard, lookback: int, *, missing: int = 0, floating: bool
         return bool(solver.check() != z3.unsat)
 
 
+def _quotient(value: z3.ExprRef, divisor: Term) -> z3.ExprRef:
+    """Return the quotient by a constant, rounded down; z3 rounds so for a positive divisor only."""
+    assert isinstance(divisor, Constant)
+    assert isinstance(divisor.value, int)
+    number = divisor.value
+    return value / number if number > 0 else -value / -number
+
+
+def _remainder(value: z3.ExprRef, divisor: Term) -> z3.ExprRef:
+    """Return the remainder by a constant, which has the sign of the divisor."""
+    assert isinstance(divisor, Constant)
+    assert isinstance(divisor.value, int)
+    number = divisor.value
+    return value % number if number > 0 else -(-value % -number)
+
+
 def _real(term: z3.ExprRef) -> z3.ExprRef:
     return z3.ToReal(term) if z3.is_int(term) else term
 
@@ -377,6 +420,10 @@ def _events(
             field = Field(name, offset, type_)
             variable = translation.variables.get(field)
             value = None if variable is None else solution.eval(variable, model_completion=True)
+            flag = translation.variables.get(null_flag(field))
+            if flag is not None and z3.is_true(solution.eval(flag)):
+                event[name] = None
+                continue
             event[name] = default_value(field) if value is None else _python(value, field, names)
         events.append(event)
     return events

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from wex.spec.types import BOOL
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -86,9 +88,13 @@ class Constant(Term):
 
 @dataclass(frozen=True)
 class Arithmetic(Term):
-    """`left op right`; real if either side is, or for `/`."""
+    """`left op right`; real if either side is, or for `/`.
 
-    op: Literal["+", "-", "*", "/"]
+    The right side of `//` and `%` is a whole constant that is not zero. The quotient is rounded
+    down, so the remainder has the sign of the divisor.
+    """
+
+    op: Literal["+", "-", "*", "/", "//", "%"]
     left: Term
     right: Term
 
@@ -120,11 +126,45 @@ class Absolute(Term):
         return self.value.kind
 
 
+@dataclass(frozen=True)
+class Local(Term):
+    """What the clocks of a zone show at a point in time; both count microseconds."""
+
+    value: Term
+    zone: str
+
+    @property
+    def kind(self) -> Kind:
+        return "whole"
+
+
+@dataclass(frozen=True)
+class Calendar(Term):
+    """The year, the month or the day of the month of a day, which is counted from 1970-01-01."""
+
+    part: Literal["year", "month", "day"]
+    value: Term
+
+    @property
+    def kind(self) -> Kind:
+        return "whole"
+
+
 # --- Guards
 
 
 class Guard:
     """A condition on the last k+1 events."""
+
+
+NULL_FLAG = (
+    "\1"  # begins the name of the flag that says whether a field is NULL; z3 cuts names at "\0"
+)
+
+
+def null_flag(field: Field) -> Field:
+    """Return the bool field that the solver has beside a field that may be NULL."""
+    return Field(NULL_FLAG + field.name, field.offset, BOOL)
 
 
 @dataclass(frozen=True)
@@ -146,6 +186,21 @@ class Comparison(Guard):
 @dataclass(frozen=True)
 class Truth(Guard):
     """An atom: a bool field by itself."""
+
+    field: Field
+
+
+@dataclass(frozen=True)
+class Like(Guard):
+    """An atom: a text matches a pattern."""
+
+    field: Field
+    pattern: str
+
+
+@dataclass(frozen=True)
+class IsNull(Guard):
+    """An atom: a field is NULL."""
 
     field: Field
 
@@ -178,13 +233,13 @@ class Or(Guard):
     parts: tuple[Guard, ...]
 
 
-Atom = Comparison | Truth | IsFirst
+Atom = Comparison | Truth | Like | IsNull | IsFirst
 
 
 def atoms(guard: Guard) -> Iterator[Atom]:
     """Yield the atoms of a guard from left to right, with repetitions."""
     match guard:
-        case Comparison() | Truth() | IsFirst():
+        case Comparison() | Truth() | Like() | IsNull() | IsFirst():
             yield guard
         case Not(operand):
             yield from atoms(operand)
@@ -201,9 +256,9 @@ def fields(node: Guard | Term) -> Iterator[Field]:
         case Arithmetic(_, left, right) | Comparison(_, left, right):
             yield from fields(left)
             yield from fields(right)
-        case Negative(value) | Absolute(value):
+        case Negative(value) | Absolute(value) | Local(value) | Calendar(_, value):
             yield from fields(value)
-        case Truth(field):
+        case Truth(field) | Like(field) | IsNull(field):
             yield field
         case Not() | And() | Or():
             for atom in atoms(node):
@@ -216,6 +271,20 @@ def offsets(guard: Guard) -> Iterator[int]:
         if isinstance(atom, IsFirst):
             yield atom.offset
         yield from (field.offset for field in fields(atom))
+
+
+def with_null_flags(guard: Guard) -> Guard:
+    """Return a guard with a bool field in the place of each test for NULL."""
+    match guard:
+        case IsNull(field):
+            return Truth(null_flag(field))
+        case Not(operand):
+            return Not(with_null_flags(operand))
+        case And(parts):
+            return And(tuple(map(with_null_flags, parts)))
+        case Or(parts):
+            return Or(tuple(map(with_null_flags, parts)))
+    return guard
 
 
 TermOrAtom = TypeVar("TermOrAtom", bound=Term | Atom)
@@ -233,9 +302,9 @@ def shifted(node: TermOrAtom, by: int) -> TermOrAtom:
             return replace(node, offset=node.offset + by)
         case Arithmetic() | Comparison():
             return replace(node, left=shifted(node.left, by), right=shifted(node.right, by))
-        case Negative() | Absolute():
+        case Negative() | Absolute() | Local() | Calendar():
             return replace(node, value=shifted(node.value, by))
-        case Truth():
+        case Truth() | Like() | IsNull():
             return replace(node, field=shifted(node.field, by))
     return node
 
@@ -245,7 +314,7 @@ def rounds(term: Term) -> bool:
     match term:
         case Arithmetic(_, left, right):
             return term.kind == "real" or rounds(left) or rounds(right)
-        case Negative(value) | Absolute(value):
+        case Negative(value) | Absolute(value) | Local(value) | Calendar(_, value):
             return rounds(value)
     return False
 
@@ -259,16 +328,42 @@ def linear(term: Term) -> bool:
             return linear(left) and isinstance(right, Constant) and right.value != 0
         case Arithmetic(_, left, right):
             return linear(left) and linear(right)
-        case Negative(value) | Absolute(value):
+        case Negative(value) | Absolute(value) | Local(value) | Calendar(_, value):
             return linear(value)
     return True
+
+
+def is_opaque(atom: Atom) -> bool:
+    """Tell whether an atom asks about something that the solver does not model.
+
+    That is a pattern, the calendar, or the clock of a zone.
+    """
+    match atom:
+        case Like():
+            return True
+        case Comparison(_, left, right):
+            return _is_opaque(left) or _is_opaque(right)
+    return False
+
+
+def _is_opaque(term: Term) -> bool:
+    match term:
+        case Local() | Calendar():
+            return True
+        case Arithmetic(_, left, right):
+            return _is_opaque(left) or _is_opaque(right)
+        case Negative(value) | Absolute(value):
+            return _is_opaque(value)
+    return False
 
 
 def is_open(atom: Atom, *, floating: bool) -> bool:
     """Tell whether an atom is left open: the solver treats it as independent of the others.
 
-    Nonlinear atoms are left open; with `floating`, also those whose arithmetic rounds.
+    Nonlinear atoms and patterns are left open; with `floating`, also atoms whose arithmetic rounds.
     """
+    if isinstance(atom, Like):
+        return True
     if not isinstance(atom, Comparison):
         return False
     sides = (atom.left, atom.right)
@@ -300,7 +395,7 @@ def divides(node: Guard | Term) -> bool:
     match node:
         case Arithmetic(op, left, right):
             return (op == "/" and _varies(right)) or divides(left) or divides(right)
-        case Negative(value) | Absolute(value):
+        case Negative(value) | Absolute(value) | Local(value) | Calendar(_, value):
             return divides(value)
         case Comparison(_, left, right):
             return divides(left) or divides(right)

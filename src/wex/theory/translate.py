@@ -7,8 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.spec.patterns import matches, prefix_pattern
 from wex.spec.types import (
     BOOL,
+    CALENDAR_PARTS,
+    CLOCK_PARTS,
     DATE,
     DURATION,
     INT,
@@ -22,11 +25,11 @@ from wex.spec.types import (
     read_moment,
 )
 from wex.theory import terms
-from wex.theory.evaluate import WHOLE
+from wex.theory.evaluate import WHOLE, value_of
 from wex.theory.terms import Constant, Guard, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 DAY = UNITS["day"]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -52,9 +55,30 @@ def guard_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Guard:
             return terms.And(tuple(guard_of(part, fields) for part in parts))
         case tree.Or(parts):
             return terms.Or(tuple(guard_of(part, fields) for part in parts))
+        case tree.Like(value, tree.Text(pattern)):
+            return _like(value, pattern, fields)
+        case tree.Call(tree.Name("starts_with"), (value, tree.Text(start))):
+            return _like(value, prefix_pattern(start), fields)
+        case tree.IsNull(tree.Ref(name, offset)):
+            return terms.IsNull(terms.Field(name, offset, fields[name]))
         case tree.Compare((left, right), (op,)):
             return _comparison(op, term_of(left, fields), term_of(right, fields))
     raise TypeError(expr)
+
+
+def _like(value: tree.Expr, pattern: str, fields: Mapping[str, Type]) -> Guard:
+    """Return the guard of a pattern: of an enum, one comparison for each text that matches."""
+    if isinstance(value, tree.Text):
+        return terms.Always(matches(value.value, pattern))
+    assert isinstance(value, tree.Ref)
+    field = terms.Field(value.name, value.offset, fields[value.name])
+    if not field.type.values:
+        return terms.Like(field, pattern)
+    texts = [text for text in field.type.values if matches(text, pattern)]
+    equal = [terms.Comparison("=", field, Constant(text)) for text in texts]
+    if not equal:  # false, but an atom that reads the event
+        return terms.Comparison("!=", field, field)
+    return equal[0] if len(equal) == 1 else terms.Or(tuple(equal))
 
 
 def _comparison(op: terms.Op, left: Term, right: Term) -> Guard:
@@ -91,9 +115,58 @@ def term_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Term:
             return _negative(term_of(value, fields))
         case tree.Call(tree.Name("abs"), (value,)):
             return _absolute(term_of(value, fields))
+        case tree.Call(tree.Name("floor"), (value, *steps)):
+            return _floor(value, steps, fields)
+        case tree.Call(tree.Name(part), (value, *zone)):
+            return _part(part, value, zone, fields)
         case tree.Binary():
             return _binary(expr, fields)
     raise TypeError(expr)
+
+
+def _floor(value: tree.Expr, steps: Sequence[tree.Expr], fields: Mapping[str, Type]) -> Term:
+    """Return `x - (x - offset) % step`; steps of a date are counted in days."""
+    whole = [term_of(step, fields) for step in steps]
+    if type_of(value, fields) == DATE:
+        whole = list(map(_days, whole))
+    step, offset = (*whole, Constant(0))[:2]
+    assert isinstance(step, Constant)
+    assert isinstance(offset, Constant)
+    assert isinstance(step.value, int)
+    assert isinstance(offset.value, int)
+    shift = Constant(offset.value % step.value)  # less can overflow
+    term = term_of(value, fields)
+    moved = _fold("-", term, shift) if shift.value else term
+    return _fold("-", term, _fold("%", moved, step))
+
+
+def _part(
+    part: str, value: tree.Expr, zone: Sequence[tree.Expr], fields: Mapping[str, Type]
+) -> Term:
+    """Return a part of the clock or the calendar."""
+    term = term_of(value, fields)
+    if zone:
+        (name,) = zone
+        assert isinstance(name, tree.Text)
+        term = _constant_or(terms.Local(term, name.value))
+    if part in CLOCK_PARTS:
+        return _fold("%", _fold("//", term, Constant(UNITS[part])), Constant(_MOST[part]))
+    days = term if type_of(value, fields) == DATE else _fold("//", term, Constant(DAY))
+    if part == "weekday":  # 1970-01-01 was a Thursday, day 4 of its week
+        return _fold("+", _fold("%", _fold("+", days, Constant(3)), Constant(7)), Constant(1))
+    return _constant_or(terms.Calendar(part, days))  # type: ignore[arg-type]
+
+
+_MOST = {"hour": 24, "minute": 60, "second": 60}
+
+
+def _constant_or(term: terms.Local | terms.Calendar) -> Term:
+    """Return the value of a term whose argument is constant; otherwise the term."""
+    if not isinstance(term.value, Constant):
+        return term
+    value = value_of(term, [])
+    assert isinstance(value, int)
+    return Constant(value)
 
 
 def count_of(moment: datetime | date) -> int:
@@ -144,9 +217,14 @@ def _computed(op: str, left: object, right: object) -> int | Fraction | None:
     assert isinstance(right, int | Fraction)
     if op == "/":
         return Fraction(left) / Fraction(right) if right else None
-    results = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right}
-    value: int | Fraction = results[op]()
-    return value
+    results: dict[str, Callable[[], int | Fraction]] = {
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "//": lambda: left // right,
+        "%": lambda: left % right,
+    }
+    return results[op]()
 
 
 def _negative(term: Term) -> Term:
@@ -186,7 +264,9 @@ def type_of(expr: tree.Expr, fields: Mapping[str, Type]) -> Type:
             return DATE
         case tree.Moment():
             return TIMESTAMP
-        case tree.Neg(value) | tree.Call(_, (value,)):
+        case tree.Call(tree.Name(part)) if part in (*CALENDAR_PARTS, *CLOCK_PARTS):
+            return INT
+        case tree.Neg(value) | tree.Call(_, (value, *_)):
             return type_of(value, fields)
         case tree.Binary(op, left, right):
             result = arithmetic(op, type_of(left, fields), type_of(right, fields))

@@ -127,7 +127,8 @@ def contexts_of(
     budget.renew()
     if max((len(window.masks) for window in windows), default=0) > MOST_CLASSES:
         return free_contexts(windows, budget)
-    query = query_of(meanings[0], windows, assumptions, moments=moments)
+    widest = max(meanings, key=lambda meaning: len(meaning.nullable))
+    query = query_of(widest, windows, assumptions, moments=moments)
     try:
         regions: RegionGraph = finite_regions(query, budget) or symbolic_regions(query, budget)
     except TooManyError:  # too many predicates at once: then any event may follow any other

@@ -6,6 +6,7 @@ and their fields have few values, by these values too. A memory is then a sequen
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,18 @@ from wex.theory.evaluate import EXACT, holds
 from wex.theory.letters import TooManyRowsError, combinations
 from wex.theory.projection import constants_of, readable_event
 from wex.theory.solver import UndecidedError
-from wex.theory.terms import Always, Atom, Comparison, Constant, Field, Guard, IsFirst, Truth, atoms
+from wex.theory.terms import (
+    Always,
+    Atom,
+    Comparison,
+    Constant,
+    Field,
+    Guard,
+    IsFirst,
+    Like,
+    Truth,
+    atoms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +65,7 @@ class FiniteRegions(RegionGraph):
         self.query = query
         self.budget = budget
         self.kinds = kinds
-        self.exact = query.exact
+        self.exact = query.exact and kinds.exact
         self.constants = constants_of(query.guards())
         self._models: dict[Kind, Event] = {}
         self._note_ages()
@@ -133,7 +145,7 @@ class FiniteRegions(RegionGraph):
                     return any(true(part) for part in parts)
                 case IsFirst(offset):
                     return offset == -level
-            assert isinstance(guard, Comparison | Truth)
+            assert isinstance(guard, Comparison | Truth | Like)
             return self._atom(guard, gram)
 
         if level and not true(self.query.order):
@@ -150,7 +162,7 @@ class FiniteRegions(RegionGraph):
             action.append(read)
         return tuple(action)
 
-    def _atom(self, atom: Comparison | Truth, gram: Sequence[tuple[object, ...]]) -> bool:
+    def _atom(self, atom: Comparison | Truth | Like, gram: Sequence[tuple[object, ...]]) -> bool:
         listed = len(self.kinds.listed)
         if atom in self.kinds.moved:
             index, age = self.kinds.moved[atom]
@@ -168,6 +180,15 @@ class FiniteRegions(RegionGraph):
         main, node = self._walk(path, 0)
         return main, [self._walk(branch, node)[0] for branch in branches]
 
+    def recurring(
+        self, stem: Sequence[Step], cycle: Sequence[Step], tail: Sequence[Step]
+    ) -> tuple[list[Event], list[Event], list[Event]] | None:
+        """Return events such that memory is the same before and after the cycle."""
+        before, node = self._walk(stem, 0)
+        repeated, after = self._walk(cycle, node)
+        last, _ = self._walk(tail, after)
+        return (before, repeated, last) if after == node else None
+
     def _walk(self, path: Sequence[Step], node: int) -> tuple[list[Event], int]:
         events: list[Event] = []
         for action, region in path:
@@ -183,7 +204,11 @@ class FiniteRegions(RegionGraph):
     def _event(self, kind: Kind) -> Event:
         if kind not in self._models:
             guard = self.kinds.guard(kind, self.query)
-            self._models[kind] = readable_event(guard, self.query.fields, self.constants) or {}
+            event = None
+            with suppress(UndecidedError):
+                within = terms.And((guard, self.query.in_bounds()))
+                event = readable_event(within, self.query.fields, self.constants)
+            self._models[kind] = event or {}
         return self._models[kind]
 
 
@@ -195,6 +220,7 @@ class _EventKinds:
     unary: tuple[Atom, ...]
     moved: Mapping[Atom, tuple[int, int]]  # an atom of a guard → its index in `unary`, its age
     members: tuple[Kind, ...]
+    exact: bool = True  # false if some kinds may not exist
 
     def guard(self, kind: Kind, query: RegionQuery) -> Guard:
         """Return the guard that describes the events of a kind."""
@@ -241,10 +267,12 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
             if values is None:
                 return None
             listed[field.name] = values
-    kinds = _kinds(tuple(unary), listed, query.fields)
+    kinds = _kinds(tuple(unary), listed, query)
     if kinds is None:
         return None
     event_kinds = _EventKinds(tuple(listed), tuple(unary), moved, tuple(kinds))
+    if any(map(terms.is_opaque, unary)):  # the solver cannot say which of these kinds exist
+        return replace(event_kinds, exact=False)
     if any(
         isinstance(atom, Comparison) and not (terms.linear(atom.left) and terms.linear(atom.right))
         for atom in unary
@@ -270,6 +298,9 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
         return [False, True]
     if field.type.values:
         return list(field.type.values)
+    if field.name in query.bounds:
+        most = query.bounds[field.name]
+        return list(range(most)) if most <= MOST_VALUES_LISTED else None
     if field.kind != "whole":
         return None
     now = Field(field.name, 0, field.type)
@@ -283,8 +314,8 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
             and reader[0] == reader[-1]
         )
     )
-    if now not in terms.fields(always):
-        return None  # no class restricts the field
+    if now not in terms.fields(always) or any(map(terms.is_opaque, terms.atoms(always))):
+        return None  # no class restricts the field, or the solver cannot say how
     return _whole_values(always, now, query.fields)
 
 
@@ -306,20 +337,22 @@ def _whole_values(always: Guard, field: Field, types: Mapping[str, Type]) -> lis
 
 
 def _kinds(
-    unary: tuple[Atom, ...], listed: Mapping[str, Sequence[Value]], fields: Mapping[str, Type]
+    unary: tuple[Atom, ...], listed: Mapping[str, Sequence[Value]], query: RegionQuery
 ) -> list[Kind] | None:
     """Return every kind of events that exists, treating products of fields as free."""
     names = [(name, value) for name, values in listed.items() for value in values]
-    marks: list[Guard] = [*unary, *(_is(name, value, fields[name]) for name, value in names)]
+    marks: list[Guard] = [*unary, *(_is(name, value, query.fields[name]) for name, value in names)]
+    if query.bounds:
+        marks.append(query.in_bounds())
     kinds: list[Kind] = []
     try:
         for row in combinations(marks, 0, floating=False, most=8 * MOST_KINDS, exactly=True):
             chosen = {
                 name: value
-                for (name, value), true in zip(names, row[len(unary) :], strict=True)
+                for (name, value), true in zip(names, row[len(unary) :], strict=False)
                 if true
             }
-            if len(chosen) == len(listed):
+            if len(chosen) == len(listed) and (not query.bounds or row[-1]):
                 kinds.append(Kind(tuple(chosen[name] for name in listed), row[: len(unary)]))
             if len(kinds) > MOST_KINDS:
                 return None

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
 from wex.compile.stream_order import equal, stream_order
+from wex.spec.types import BOOL, INT
 from wex.theory import terms
+from wex.theory.digits import Digits, digits_of, with_digits
 from wex.theory.letters import guard_of_letters
-from wex.theory.terms import Guard, IsFirst, atoms
+from wex.theory.terms import NULL_FLAG, Guard, IsFirst, atoms, with_null_flags
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,9 +34,11 @@ Classes = tuple[Guard, ...]
 class RegionQuery:
     """The readers, each with its classes by level (None if it does not read yet), and the order.
 
-    `fields` are the `declared` fields, where those in `ranks` have a type with a value for NULL.
+    `fields` are the `declared` fields, where those in `ranks` have a type with a value for NULL, and
+    beside each field that may be NULL a flag that says whether it is.
     `depth` is how many earlier events a gram shows; `exact` is false if a guard cannot express the
     order exactly. No guard reads the columns in `rising`: a witness may give each event another value.
+    Of the fields in `digits`, guards read the digits instead.
     """
 
     fields: Mapping[str, Type]
@@ -44,6 +49,21 @@ class RegionQuery:
     exact: bool
     rising: tuple[str, ...]
     ranks: Mapping[str, Type]
+    digits: tuple[Digits, ...] = ()
+
+    @cached_property
+    def bounds(self) -> dict[str, int]:
+        """Return how many values each digit has: from 0 up to that number."""
+        return {name: most for own in self.digits for name, most in own.bounds().items()}
+
+    def in_bounds(self) -> Guard:
+        """Return the guard that the digits of an event have possible values."""
+        parts: list[Guard] = []
+        for name, most in self.bounds.items():
+            digit = terms.Field(name, 0, INT)
+            parts.append(terms.Comparison(">=", digit, terms.Constant(0)))
+            parts.append(terms.Comparison("<", digit, terms.Constant(most)))
+        return terms.And(tuple(parts)) if parts else terms.Always(True)
 
     @property
     def levels(self) -> int:
@@ -69,37 +89,56 @@ def query_of(
     """
     first = [name.text for name in meaning.spec.stream.order_by][:1]
     same = equal(first[0], meaning.fields[first[0]]) if moments else None
-    guards = [guard for window in windows for guard in window.classes]
+    classes = [tuple(map(with_null_flags, window.classes)) for window in windows]
+    guards = [guard for own in classes for guard in own]
     guards += [
-        guard for assumption in assumptions for phase in assumption.phases for guard in phase.guards
+        with_null_flags(guard)
+        for assumption in assumptions
+        for phase in assumption.phases
+        for guard in phase.guards
     ]
     guards += [same] if same else []
     relevant = {field.name for guard in guards for field in terms.fields(guard)}
     order = stream_order(meaning, relevant)
+    in_order = with_null_flags(order.guard)
     depths = [window.lookback for window in windows]
     depths += [len(assumption.phases) - 1 for assumption in assumptions]
-    depths += [-field.offset for guard in [*guards, order.guard] for field in terms.fields(guard)]
+    depths += [-field.offset for guard in [*guards, in_order] for field in terms.fields(guard)]
     depth = max(depths, default=0)
     firsts = any(isinstance(atom, IsFirst) for guard in guards for atom in atoms(guard))
     levels = depth + 1 + firsts
     readers: list[tuple[Classes | None, ...]] = [
-        tuple(window.classes if level >= window.first else None for level in range(levels))
-        for window in windows
+        tuple(own if level >= window.first else None for level in range(levels))
+        for window, own in zip(windows, classes, strict=True)
     ]
     readers += [_assumption_reader(assumption, levels) for assumption in assumptions]
     if same is not None:
         moment = (same, terms.Not(same))
         readers.append(tuple(moment if level else None for level in range(levels)))
+    every = [*guards, in_order, *(g for reader in readers for own in reader for g in own or ())]
+    digits = {own.name: own for own in digits_of(every)}
+    flags = {field.name: BOOL for g in every for field in terms.fields(g) if _is_flag(field)}
+    places = {
+        own.field(index, 0).name: INT for own in digits.values() for index in range(len(own.places))
+    }
     return RegionQuery(
-        {**meaning.fields, **order.ranks},
+        {**meaning.fields, **order.ranks, **flags, **places},
         meaning.fields,
-        tuple(readers),
-        order.guard,
+        tuple(
+            tuple(own and tuple(with_digits(g, digits) for g in own) for own in reader)
+            for reader in readers
+        ),
+        with_digits(in_order, digits),
         depth,
         order.exact,
         order.rising,
         order.ranks,
+        tuple(digits.values()),
     )
+
+
+def _is_flag(field: terms.Field) -> bool:
+    return field.name.startswith(NULL_FLAG)
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:
@@ -149,5 +188,5 @@ def _assumption_reader(assumption: AssumptionAutomaton, levels: int) -> tuple[Cl
             sum(1 << letter for letter in members)
             for members in assumption_classes(assumption, level)
         ]
-        reader.append(tuple(guard_of_letters(letters, mask) for mask in masks))
+        reader.append(tuple(with_null_flags(guard_of_letters(letters, mask)) for mask in masks))
     return tuple(reader)

@@ -25,6 +25,7 @@ from wex.theory.projection import (
     negated,
     renamed,
 )
+from wex.theory.samples import samples_of
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import Field
 
@@ -50,8 +51,10 @@ class SymbolicRegions(RegionGraph):
         self.prover = Prover()
         self.codes: dict[str, int] = {}
         guards = query.guards()
-        self.dense = dense_fields(guards)
+        dense = dense_fields(guards)
+        self.dense = {name: dense[name] for name in dense if name not in query.bounds}
         self.constants = constants_of(guards)
+        self.samples = samples_of(guards)
         self.exact = query.exact
         self.ages: dict[str, int] = {}
         for guard in guards:
@@ -170,7 +173,7 @@ class SymbolicRegions(RegionGraph):
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path and its branches, from one model of the solver."""
-        searching = EventSearch(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick, self.samples)
         numbers = count()
         main = self._constrain(searching, path, [], numbers)
         tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
@@ -188,7 +191,7 @@ class SymbolicRegions(RegionGraph):
         """Return events such that memory is the same before and after the cycle."""
         if len(stem) < self.query.depth:
             return None
-        searching = EventSearch(self.codes, self.tick)
+        searching = EventSearch(self.codes, self.tick, self.samples)
         numbers = count()
         whole = self._constrain(searching, [*stem, *cycle, *tail], [], numbers)
         before, after = len(stem), len(stem) + len(cycle)
@@ -237,11 +240,11 @@ class SymbolicRegions(RegionGraph):
             symbols = searching.symbols(
                 self.query.depth, level.number, lambda offset: events[offset - 1]
             )
-            searching.add(*(symbols.guard(guard) for guard in level.guards(action)))
+            searching.require(level.guards(action), symbols)
             for name in self.ages:
                 field = Field(name, 0, self.query.fields[name])
                 searching.note(events[-1], field, symbols.variable(field))
-                searching.add(symbols.domain(field))
+                searching.add(symbols.domain(field, self.query.bounds.get(name)))
         return events
 
 
@@ -260,10 +263,8 @@ class _Level:
             for name, deepest in regions.ages.items()
             for age in range(1, min(deepest, self.seen) + 1)
         ]
-        self.everything = both(
-            *(self.symbols.domain(field) for field in self.memory), *self._past_order()
-        )
-        present = [self.symbols.domain(field) for field in self.now]
+        self.everything = both(*map(self._domain, self.memory), *self._past_order())
+        present = [self._domain(field) for field in self.now]
         if number:
             present.append(self.symbols.guard(query.order))
         self.present = both(*present)
@@ -274,6 +275,11 @@ class _Level:
             action: formula for action, formula in self._find_actions() if self._is_real(action)
         }
         self.actions = list(self.formulas)
+
+    def _domain(self, field: Field) -> Formula:
+        """Return the formula that holds for every value of a field."""
+        most = self.regions.query.bounds.get(field.name)
+        return self.symbols.domain(field, most)
 
     def _past_order(self) -> list[Formula]:
         """Return formulas that say that the earlier events are in order."""

@@ -22,6 +22,8 @@ from wex.theory.terms import (
     Comparison,
     Guard,
     IsFirst,
+    IsNull,
+    Like,
     Not,
     Or,
     Truth,
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wex.engine.arrays import Bools
-    from wex.engine.eval.terms import Compute
+    from wex.engine.eval.terms import Compute, Rows
     from wex.engine.input.batch import BatchView, Block
     from wex.theory.terms import Term
 
     Decide = Callable[[Block], Bools]
+    ColumnAtom = Comparison | Truth | Like | IsNull  # read from columns
 
 
 class Deciders:
@@ -46,7 +49,7 @@ class Deciders:
 
     def __init__(self) -> None:
         self.reach = 0
-        self._atoms: dict[Comparison | Truth, _Atom] = {}
+        self._atoms: dict[ColumnAtom, _Atom] = {}
         self._asked: dict[tuple[Guard, bool], Decide] = {}
 
     def decide(self, guard: Guard, first: int, *, pad: bool) -> Decide:
@@ -79,7 +82,7 @@ class Deciders:
                 return self._joined(np.logical_or, parts, first, column, pad=pad)
             case IsFirst(offset):
                 return lambda block: block.mask_of(block.batch.at_position(-offset))
-            case Comparison() | Truth():
+            case Comparison() | Truth() | Like() | IsNull():
                 return self._atom(guard, first, column, pad=pad)
         raise TypeError(guard)
 
@@ -102,9 +105,7 @@ class Deciders:
 
         return joined
 
-    def _atom(
-        self, guard: Comparison | Truth, first: int, column: str | None, *, pad: bool
-    ) -> Decide:
+    def _atom(self, guard: ColumnAtom, first: int, column: str | None, *, pad: bool) -> Decide:
         moved, back = _canonical(guard)
         atom = self._atoms.setdefault(moved, _Atom(moved))
         depth = atom.depth + back
@@ -119,7 +120,7 @@ class Deciders:
 class _Atom:
     """An atom whose latest event is the current one, and the shifts with which it is used."""
 
-    def __init__(self, atom: Comparison | Truth) -> None:
+    def __init__(self, atom: ColumnAtom) -> None:
         self.depth = max((-field.offset for field in fields(atom)), default=0)
         self._compute = _compile_atom(atom)
         self._extra = 0
@@ -165,14 +166,23 @@ class _Atom:
             raise FaultError(arithmetic_error(why, column, key, position), stream, row)
 
 
-def _compile_atom(atom: Comparison | Truth) -> Compute:
+def _compile_atom(atom: ColumnAtom) -> Compute:
     if isinstance(atom, Comparison):
         return compile_comparison(atom)
+    if isinstance(atom, IsNull):
+        return lambda rows, extra, _: _is_null(atom, rows, extra)
     field = compile_term(atom.field)
+    if isinstance(atom, Like):
+        return lambda rows, extra, faults: rows.matching(atom.pattern)[field(rows, extra, faults)]
     return lambda rows, extra, faults: field(rows, extra, faults).astype(np.bool_)
 
 
-def _canonical(atom: Comparison | Truth) -> tuple[Comparison | Truth, int]:
+def _is_null(atom: IsNull, rows: Rows, extra: int) -> Bools:
+    known = rows.known(atom.field.name, atom.field.offset, extra)
+    return np.asarray(False) if known is None else ~known
+
+
+def _canonical(atom: ColumnAtom) -> tuple[ColumnAtom, int]:
     """Return an atom shifted so that its latest event is the current one, and by how many rows.
 
     Of the two ways to write a comparison, `x > y` and `y < x`, one stands for both.
@@ -209,6 +219,12 @@ def kleene(guard: Guard, rows: BatchView, faults: Faults) -> Kleene:
             known = all_known(guard, rows)
             held = rows.field(field.name, field.offset).astype(np.bool_)
             return (held if known is None else held & known), known
+        case Like(field, pattern):
+            known = all_known(guard, rows)
+            held = rows.matching(pattern)[rows.field(field.name, field.offset)]
+            return (held if known is None else held & known), known
+        case IsNull():
+            return np.broadcast_to(_is_null(guard, rows, 0), everywhere), None
         case Comparison(_, left, right):
             return _compared(guard, left, right, rows, faults)
     raise TypeError(guard)

@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wex.theory.evaluate import COMPARE, FLOATING, INFINITE, NAN, OVERFLOW, ZERO_BY_ZERO
+from wex.engine.eval.zones import local
+from wex.theory.evaluate import (
+    COMPARE,
+    CYCLE_DAYS,
+    CYCLE_YEARS,
+    FLOATING,
+    INFINITE,
+    NAN,
+    OVERFLOW,
+    ZERO_BY_ZERO,
+)
 from wex.theory.terms import (
     MIRRORED,
     Absolute,
     Arithmetic,
+    Calendar,
     Constant,
     Field,
     Guard,
+    Local,
     Negative,
     Term,
     fields,
@@ -37,8 +49,11 @@ class Rows(Protocol):
     def field(self, name: str, offset: int, extra: int) -> NDArray[np.generic]:
         """Return a field, for `extra` rows before the first one too."""
 
-    def known(self, name: str, offset: int) -> NDArray[np.bool_] | None:
+    def known(self, name: str, offset: int, extra: int = 0) -> NDArray[np.bool_] | None:
         """Tell where a field is there and not NULL; None: everywhere."""
+
+    def matching(self, pattern: str) -> NDArray[np.bool_]:
+        """Tell for the number of each text whether it matches a pattern; the last is for NULL."""
 
     def code(self, text: str) -> int:
         """Return the number that stands for a text."""
@@ -64,11 +79,11 @@ class Faults:
         """Return why there is no result for a row."""
         return next((why for bad, why in self._noted if (bad[row] if bad.ndim else bad)), UNKNOWN)
 
-    def note(self, bad: Array, why: str, term: Term, rows: Rows) -> None:
+    def note(self, bad: Array, why: str, term: Term, rows: Rows, extra: int = 0) -> None:
         """Note where arithmetic failed, ignoring rows with a NULL operand."""
         if not np.any(bad):
             return
-        known = all_known(term, rows)
+        known = all_known(term, rows, extra)
         self.add(bad if known is None else bad & known, why)
 
     def add(self, bad: Array, why: str) -> None:
@@ -85,11 +100,11 @@ class Faults:
 Compute = Callable[[Rows, int, Faults], Array]
 
 
-def all_known(term: Term | Guard, rows: Rows) -> NDArray[np.bool_] | None:
+def all_known(term: Term | Guard, rows: Rows, extra: int = 0) -> NDArray[np.bool_] | None:
     """Tell where all fields of a term are known; None: everywhere."""
     all_fields: NDArray[np.bool_] | None = None
     for name, offset in {(field.name, field.offset) for field in fields(term)}:
-        known = rows.known(name, offset)
+        known = rows.known(name, offset, extra)
         if known is not None:
             all_fields = known if all_fields is None else all_fields & known
     return all_fields
@@ -111,6 +126,10 @@ def compile_term(term: Term) -> Compute:
             return _signed(term, compile_term(value), np.abs)
         case Arithmetic(op, left, right):
             return _arithmetic(term, op, compile_term(left), compile_term(right))
+        case Local(value, zone):
+            return _local(term, compile_term(value), zone)
+        case Calendar(part, value):
+            return _calendar(part, compile_term(value))
     raise TypeError(term)
 
 
@@ -120,7 +139,7 @@ def _signed(term: Term, inner: Compute, change: np.ufunc) -> Compute:
     def compute(rows: Rows, extra: int, faults: Faults) -> Array:
         value = inner(rows, extra, faults)
         if whole:
-            faults.note(value == LEAST, OVERFLOW, term, rows)
+            faults.note(value == LEAST, OVERFLOW, term, rows, extra)
         with np.errstate(all="ignore"):
             return change(value)
 
@@ -138,27 +157,39 @@ def _arithmetic(term: Arithmetic, op: str, left: Compute, right: Compute) -> Com
                 result = function(first, second)
                 bad = np.isnan(result)
                 if bad.any():
-                    _note_nan(faults, bad, (op, first, second), term, rows)
+                    _note_nan(faults, bad, (op, first, second), term, rows, extra)
             else:
                 result = function(one, two)
-                faults.note(_overflows(op, one, two, result), OVERFLOW, term, rows)
+                faults.note(_overflows(op, one, two, result), OVERFLOW, term, rows, extra)
         return result
 
     return compute
 
 
 def _note_nan(
-    faults: Faults, bad: Array, computed: tuple[str, Array, Array], term: Term, rows: Rows
+    faults: Faults,
+    bad: Array,
+    computed: tuple[str, Array, Array],
+    term: Term,
+    rows: Rows,
+    extra: int,
 ) -> None:
     """Note where a result is not a number: because of a NaN, of 0 / 0, or of infinities."""
     op, one, two = computed
     nan = np.isnan(one) | np.isnan(two)
     zeros = (one == 0) & (two == 0) & (op == "/")
     for where, why in ((nan, NAN), (zeros, ZERO_BY_ZERO), (~(nan | zeros), INFINITE)):
-        faults.note(bad & where, why, term, rows)
+        faults.note(bad & where, why, term, rows, extra)
 
 
-_UFUNC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+_UFUNC = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.remainder,
+}
 
 
 def _overflows(op: str, left: Array, right: Array, result: Array) -> NDArray[np.bool_]:
@@ -168,9 +199,47 @@ def _overflows(op: str, left: Array, right: Array, result: Array) -> NDArray[np.
         return np.asarray(((a ^ r) & (b ^ r)) < 0)
     if op == "-":
         return np.asarray(((a ^ b) & (a ^ r)) < 0)
+    if op == "//":
+        return np.asarray((a == LEAST) & (b == -1))
+    if op == "%":
+        return np.asarray(False)
     back = np.floor_divide(r, np.where(b == 0, 1, b))
     wrong = (b != 0) & (back != a)
     return np.asarray(wrong | ((a == LEAST) & (b == -1)) | ((b == LEAST) & (a == -1)))
+
+
+# --- Clock and calendar
+
+
+def _local(term: Local, inner: Compute, zone: str) -> Compute:
+    """Return what the clocks of a zone show, in microseconds."""
+
+    def compute(rows: Rows, extra: int, faults: Faults) -> Array:
+        moments = np.asarray(inner(rows, extra, faults), np.int64)
+        shown = local(moments, zone)
+        faults.note(_overflows("+", moments, shown - moments, shown), OVERFLOW, term, rows, extra)
+        return shown
+
+    return compute
+
+
+def _calendar(part: str, inner: Compute) -> Compute:
+    """Return the year, the month or the day of the month of days after 1970-01-01."""
+
+    def compute(rows: Rows, extra: int, faults: Faults) -> Array:
+        days = np.asarray(inner(rows, extra, faults), np.int64)
+        # Whole cycles of 400 years apart, so that numpy does not overflow.
+        cycles, rest = np.divmod(days, CYCLE_DAYS)
+        dates = rest.astype("datetime64[D]")
+        months = dates.astype("datetime64[M]")
+        if part == "day":
+            return (dates - months).astype(np.int64) + 1
+        months_since = months.astype(np.int64)
+        if part == "month":
+            return months_since % 12 + 1
+        return months_since // 12 + 1970 + cycles * CYCLE_YEARS
+
+    return compute
 
 
 # --- Comparing

@@ -156,7 +156,8 @@ def _checks(engine: Engine, rows: pa.Table) -> Iterator[tuple[Bools, ErrorOf]]:
     if not stream.skip_nulls:
         for name in engine.fields:
             if name in engine.guarded:
-                yield _missing(rows.column(name)), _missing_error(rows.column(name), name, key)
+                missing = _missing(rows.column(name), nullable=name in engine.nullable)
+                yield missing, _missing_error(rows.column(name), name, key)
     for name, type_ in engine.fields.items():
         if type_.values:
             column = _decoded(rows.column(name))
@@ -182,10 +183,10 @@ def _unlisted_error(
     return lambda row: enum_error(column[row].as_py(), str(type_), name, key(row), None)
 
 
-def _missing(column: pa.ChunkedArray) -> Bools:
+def _missing(column: pa.ChunkedArray, *, nullable: bool = False) -> Bools:
     if pa.types.is_null(column.type):
-        return np.ones(len(column), dtype=np.bool_)
-    return missing_mask(_decoded(column))
+        return np.full(len(column), not nullable)
+    return missing_mask(_decoded(column), nullable=nullable)
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:

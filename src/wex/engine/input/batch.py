@@ -6,8 +6,9 @@ needs. Guards read these, but no window is reported for them again.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from wex.engine.data_errors import FaultError, null_error
 from wex.engine.input.columns import combine_chunks, display_value, spans
+from wex.spec.patterns import Wildcard, parts
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.threads import cached_property
 
@@ -58,6 +60,10 @@ class Batch:
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {}
 
+    @cached_property
+    def _masks(self) -> dict[str, Bools]:
+        return {}
+
     def array(self, name: str) -> NDArray[np.generic]:
         """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
@@ -70,13 +76,18 @@ class Batch:
         """Return the code of a text; a text that does not occur gets a new one."""
         return self._text_codes.code(text)
 
+    def matching(self, pattern: str) -> Bools:
+        """Tell for the code of each text whether it matches a pattern; the last is for NULL."""
+        return self._text_codes.matching(pattern)
+
     def known(self, name: str) -> Bools | None:
         """Return a mask of the rows that are not NULL; None if there is no NULL."""
         column = self.table.column(name)
         if not column.null_count:
             return None
-        mask: Bools = column.is_valid().to_numpy()
-        return mask
+        if name not in self._masks:
+            self._masks[name] = column.is_valid().to_numpy()
+        return self._masks[name]
 
     # --- Places
 
@@ -166,7 +177,10 @@ class Block:
 
     def field(self, name: str, offset: int, extra: int) -> NDArray[np.generic]:
         """Return a column `offset` rows back, for the rows of the block and `extra` ones before."""
-        column, row = self.batch.array(name), self.row
+        return self._back(self.batch.array(name), offset, extra)
+
+    def _back(self, column: NDArray[Any], offset: int, extra: int) -> NDArray[Any]:
+        row = self.row
         if self._padded:
             column = np.concatenate([np.repeat(column[:1], self._reach), column[: self.end]])
             row = self._reach
@@ -183,12 +197,18 @@ class Block:
             error = null_error("NaN", name, self.batch.key(stream), self.batch.position_of(row))
             raise FaultError(error, stream, row)
 
-    def known(self, name: str, offset: int) -> Bools | None:
-        """Return None: fields that guards read have no NULL."""
+    def known(self, name: str, offset: int, extra: int = 0) -> Bools | None:
+        """Return a mask like `field`: where a column is not NULL; None if it has no NULL."""
+        known = self.batch.known(name)
+        return None if known is None else self._back(known, offset, extra)
 
     def code(self, text: str) -> int:
         """Return the code of a text."""
         return self.batch.code(text)
+
+    def matching(self, pattern: str) -> Bools:
+        """Tell for the code of each text whether it matches a pattern."""
+        return self.batch.matching(pattern)
 
     def mask_of(self, rows: Ints) -> Bools:
         """Return a mask of the block's rows that are among ascending rows of the batch."""
@@ -218,8 +238,9 @@ class BatchView:
         moved[:-offset] = column[0]
         return moved
 
-    def known(self, name: str, offset: int) -> Bools | None:
+    def known(self, name: str, offset: int, extra: int = 0) -> Bools | None:
         """Return a mask of the rows whose value `offset` rows back exists; None if all do."""
+        assert not extra
         known = self.batch.known(name)
         if not offset:
             return known
@@ -233,6 +254,10 @@ class BatchView:
         """Return the code of a text."""
         return self.batch.code(text)
 
+    def matching(self, pattern: str) -> Bools:
+        """Tell for the code of each text whether it matches a pattern."""
+        return self.batch.matching(pattern)
+
 
 class TextCodes:
     """Columns of text as integer codes: equal texts have one code in all columns, NULL is -1."""
@@ -245,11 +270,34 @@ class TextCodes:
         self.columns: dict[str, NDArray[np.generic]] = dict(
             zip(columns, np.split(codes, ends[:-1]), strict=False)  # one empty part for no columns
         )
-        self._codes = {text: code for code, text in enumerate(encoded.dictionary.to_pylist())}
+        self._texts = encoded.dictionary
+        self._codes = {text: code for code, text in enumerate(self._texts.to_pylist())}
+        self._matching: dict[str, Bools] = {}
 
     def code(self, text: str) -> int:
         """Return the code of a text; a text that does not occur gets a new one."""
         return self._codes.setdefault(text, len(self._codes))
+
+    def matching(self, pattern: str) -> Bools:
+        """Tell for the code of each text whether it matches a pattern; the last is for NULL."""
+        if pattern not in self._matching:
+            texts = pc.match_substring_regex(self._texts, _regex(pattern))
+            known: Bools = texts.to_numpy(zero_copy_only=False)
+            self._matching[pattern] = np.append(known, False)  # of the code -1
+        return self._matching[pattern]
+
+
+def _regex(pattern: str) -> str:
+    """Return the regular expression of a pattern of `like`, for RE2."""
+    open_parts = {Wildcard.TEXT: ".*", Wildcard.CHARACTER: "."}
+    escaped = (
+        open_parts[part] if isinstance(part, Wildcard) else _SPECIAL.sub(r"\\\g<0>", part)
+        for part in parts(pattern) or ()
+    )
+    return rf"(?s)\A{''.join(escaped)}\z"
+
+
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from wex.engine.data_errors import FaultError, enum_error, late_error, null_error
 from wex.engine.input.sorting import in_order, sort_keys
-from wex.spec.types import REAL
 
 if TYPE_CHECKING:
     from wex.engine.arrays import Bools
@@ -43,11 +42,11 @@ def _error(engine: Engine, batch: Batch, row: int, kind: int, name: str) -> Data
     if kind == LATE:
         last, first = batch.table.slice(row - 1, 1), batch.table.slice(row, 1)
         return late_error(last, first, engine.stream.order_by, engine.fields, key, position)
-    for field in engine.never_null:
+    for field in engine.fields:
         value = batch.table.column(field)[row]
-        if not value.is_valid:
+        if field in engine.never_null and not value.is_valid:
             return null_error("NULL", field, key, position)
-        if engine.fields[field] == REAL and np.isnan(value.as_py()):
+        if field in engine.never_nan and value.is_valid and np.isnan(value.as_py()):
             return null_error("NaN", field, key, position)
     value = batch.table.column(name)[row]
     return enum_error(value.as_py(), str(engine.fields[name]), name, key, position)

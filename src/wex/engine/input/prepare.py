@@ -51,7 +51,7 @@ class PreparedInput:
         check_zones(self.stream.moments, table)
         check_order_columns(table, self.stream.order_by, self.stream.partition_by)
         if self.stream.skip_nulls:
-            table = _without_missing(table, engine.never_null)
+            table = _without_missing(table, engine)
         by = self.stream.partition_by, self.stream.order_by
         if sorted_rows and not in_stream_order(table, *by):
             raise DataError(
@@ -129,8 +129,12 @@ class PreparedInput:
         return late
 
 
-def missing_mask(column: pa.ChunkedArray) -> Bools:
-    """Return a mask of the rows with NULL or NaN."""
+def missing_mask(column: pa.ChunkedArray, *, nullable: bool = False) -> Bools:
+    """Return a mask of the rows with NULL or NaN; of a nullable column, of those with NaN."""
+    if nullable:
+        floats = pa.types.is_floating(column.type)
+        nan = pc.is_nan(column).fill_null(False) if floats else pa.nulls(len(column), pa.bool_())
+        return np.asarray(nan.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
     floating = pa.types.is_floating(column.type)
     if not column.null_count and not floating:
         return np.zeros(len(column), dtype=np.bool_)
@@ -141,11 +145,11 @@ def missing_mask(column: pa.ChunkedArray) -> Bools:
     return nulls
 
 
-def _without_missing(table: pa.Table, names: list[str]) -> pa.Table:
-    """Return the rows that have a value in all of the named columns."""
+def _without_missing(table: pa.Table, engine: Engine) -> pa.Table:
+    """Return the rows that have a value in all columns that guards read, or may be NULL there."""
     gaps = np.zeros(table.num_rows, dtype=np.bool_)
-    for name in names:
-        gaps |= missing_mask(table.column(name))
+    for name in engine.guarded:
+        gaps |= missing_mask(table.column(name), nullable=name in engine.nullable)
     return table.filter(pa.array(~gaps)) if gaps.any() else table
 
 
@@ -169,6 +173,8 @@ def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:
                 f" the data has {'one' if zone else 'none'}",
                 "write the constant with a time zone, as in '2026-01-31 10:00+00:00'"
                 if zone
+                else f"write `{constant.partition(',')[0]})`, or give the data a time zone"
+                if constant.endswith(")")
                 else "write the constant without a time zone",
                 column=column,
             )

@@ -85,7 +85,7 @@ def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
     """Return an empty batch, from which folds tell the types of their columns."""
     none = np.empty(0, dtype=np.int64)
     batch = Batch(empty_table(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
-    return BatchView(batch, engine.guarded)
+    return BatchView(batch, engine.guarded - engine.nullable)
 
 
 def state_with_types(engine: Engine, state: State, schema: pa.Schema) -> State:

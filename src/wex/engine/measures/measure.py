@@ -186,7 +186,7 @@ class _Results:
         values = self._results[name].values
         return self._text_codes.columns[name] if isinstance(values, pa.Array) else values
 
-    def known(self, name: str, _offset: int) -> Bools | None:
+    def known(self, name: str, _offset: int, _extra: int = 0) -> Bools | None:
         result = self._results[name]
         if isinstance(result.values, pa.Array):
             valid: Bools = result.values.is_valid().to_numpy(zero_copy_only=False)
@@ -206,3 +206,6 @@ class _Results:
 
     def code(self, text: str) -> int:
         return self._text_codes.code(text)
+
+    def matching(self, pattern: str) -> Bools:
+        return self._text_codes.matching(pattern)

@@ -99,7 +99,7 @@ def _check_tails(state: State, engine: Engine) -> None:
         require(_stands_for(column.type, type_), f"`{name}` has another type")
         needed = name in engine.guarded or name in engine.stream.order_by
         if needed:
-            require(not column.null_count, f"`{name}` has no value")
+            require(not column.null_count or name in engine.nullable, f"`{name}` has no value")
             nan = type_ == REAL and pc.any(pc.is_nan(column)).as_py()
             require(not nan, f"`{name}` is not a number")
         if type_.values:

@@ -17,6 +17,7 @@ from wex.spec.resolve.item_checks import (
     check_window,
     check_windows_together,
 )
+from wex.spec.resolve.nulls import nullable_fields
 from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import Scope
 
@@ -34,7 +35,8 @@ class Meaning:
 
     `lookbacks` has the k of each window, `assume_lookbacks` that of each assumption, `measures` the
     names and types of each window's measures, `runs` the clause `runs` or `sessions` of each window
-    without lets, all in the order of the spec.
+    without lets, all in the order of the spec. `nullable` are the fields that predicates test for
+    NULL.
     """
 
     spec: tree.Spec
@@ -44,6 +46,7 @@ class Meaning:
     assume_lookbacks: tuple[int, ...]
     measures: tuple[Mapping[str, Type], ...]
     runs: tuple[tree.Runs | None, ...]
+    nullable: frozenset[str]
 
     @property
     def skip_nulls(self) -> bool:
@@ -81,6 +84,7 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
         tuple(deepest_lookback(assume.regex) for assume in expanded.assumes),
         tuple({name: type_ for name, type_ in types.items() if type_} for types in measures),
         runs,
+        nullable_fields(expanded),
     )
 
 

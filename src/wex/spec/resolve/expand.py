@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec import tree
 from wex.spec.numbers import MAX_LOOKBACK
+from wex.spec.resolve.nulls import with_null_tests
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 
@@ -48,6 +49,7 @@ def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
         windows=tuple(_window(window, lets) for window in spec.windows),
         source=None,
     )
+    expanded = with_null_tests(expanded)
     _check_reach(expanded, problems)
     return expanded
 
@@ -201,7 +203,7 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
             return replace(node, offset=offset + shift) if shift else node
         case tree.IsFirst(offset):
             return replace(node, offset=offset + shift)
-        case tree.Call(tree.Name("prev"), (value, *steps)):
+        case tree.Call(tree.Name("prev" | "lag"), (value, *steps)):
             back = steps[0].value if steps and isinstance(steps[0], tree.Int) else 1
             return expand_expr(value, lets, shift - back)
         case tree.Call(_, args, condition):
@@ -229,6 +231,11 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
                 tree.Compare((left, inner(option)), ("=",), span=node.span) for option in options
             ]
             return _negate(tree.flat(tree.Or, equalities, node.span), negated)
+        case tree.Like(value, pattern, negated):
+            test = replace(node, value=inner(value), pattern=inner(pattern), negated=False)
+            return _negate(test, negated)
+        case tree.IsNull(value, negated):
+            return _negate(replace(node, value=inner(value), negated=False), negated)
     return node
 
 

@@ -20,6 +20,7 @@ from wex.spec.types import (
     EVENT_UNITS,
     FIELD_TYPE_NAMES,
     FIELD_TYPES,
+    FUNCTION_NAMES,
     NUMBERS,
     OTHER,
     PREDICATE,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
 NULLS = ("error", "skip")
+HAVING_FUNCTIONS = tuple(name for name in FUNCTION_NAMES if name not in ("prev", "lag"))
 
 
 def check_stream(stream: tree.Stream, scope: Scope, problems: Problems) -> None:
@@ -431,7 +433,7 @@ class HavingTypes(TypeChecker):
                 f"name it with `measure {node} as m` and write `m` here",
             )
         else:
-            hint = did_you_mean(name, ("abs",), "the only function in `having` is")
+            hint = did_you_mean(name, HAVING_FUNCTIONS, "the functions in `having` are")
             message = f"`having` has no function `{name}`"
             self.problems.add("unknown-aggregate", node.name, message, hint)
         return None

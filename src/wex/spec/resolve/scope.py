@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
@@ -9,13 +10,17 @@ from typing import TYPE_CHECKING
 from wex.errors import did_you_mean
 from wex.spec import tree
 from wex.spec.aggregates import signature
+from wex.spec.foreign_words import OTHER_FUNCTIONS
 from wex.spec.numbers import check_index
 from wex.spec.resolve.type_checker import TypeChecker
-from wex.spec.types import PREDICATE, Type
+from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
 from wex.spec.vocabulary import OPERATOR_WORDS, RESERVED
 
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
+
+
+_WITH_DASHES = re.compile(r"[^\W\d]\w*(?:-[^\W\d]\w*)+")
 
 
 @dataclass
@@ -111,12 +116,27 @@ class EventTypes(TypeChecker):
         message = f"there is no field or let called `{name}`"
         self.problems.add("unknown-name", node, message, hint)
 
+    def odd_name(self, node: tree.Binary) -> bool:
+        text = self.problems.source.text[slice(*node.span)] if node.span else ""
+        names = {part.name for part in tree.walk(node) if isinstance(part, tree.Ref)}
+        known = text in self.scope or text.replace("-", "_") in self.scope
+        if not _WITH_DASHES.fullmatch(text) or not names.difference(self.scope.names()):
+            return False
+        if not known and names.intersection(self.scope.names()):
+            return False
+        hint = f"write such a name in backticks: `` `{text}` ``"
+        if text not in self.scope and known:
+            hint = f"did you mean `{text.replace('-', '_')}`?"
+        message = f"`{text}` is a difference, and there is no `{text.partition('-')[0]}`"
+        self.problems.add("unknown-name", node, message, hint)
+        return True
+
     def is_first(self, node: tree.IsFirst) -> Type | None:
         return PREDICATE
 
     def call(self, node: tree.Call) -> Type | None:
         name = node.name.text
-        if name == "prev":
+        if name in ("prev", "lag"):
             return self._prev(node)
         if signature(name):
             self.problems.add(
@@ -133,7 +153,9 @@ class EventTypes(TypeChecker):
                 f"write `{name}`, or `{name}[-1]` to look back",
             )
         else:
-            hint = did_you_mean(name, ("abs", "prev"), "the functions are")
+            hint = OTHER_FUNCTIONS.get(name.lower()) or did_you_mean(
+                name, FUNCTION_NAMES, "the functions are"
+            )
             message = f"there is no function called `{name}`"
             self.problems.add("unknown-aggregate", node.name, message, hint)
         return None

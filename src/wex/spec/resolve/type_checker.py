@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 
 from wex.errors import closest, did_you_mean
 from wex.spec import tree
+from wex.spec.resolve.functions import (
+    FUNCTIONS,
+    check_like,
+    check_null_test,
+    infer_function,
+)
 from wex.spec.types import (
     BOOL,
+    CALENDAR_PARTS,
     DATE,
     DURATION,
     INT,
@@ -34,8 +41,11 @@ from wex.spec.vocabulary import ALIKE
 if TYPE_CHECKING:
     from wex.spec.problems import Problems
 
-OPERATION = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+OPERATION = {
+    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "divide", "%": "divide"
+}  # fmt: skip
 CALENDAR = ("month", "months", "quarter", "quarters", "year", "years")
+INITIALS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 INT64 = range(-(2**63), 2**63)
 DURATION_RANGE = "a duration is a whole number of microseconds, up to about 292,000 years"
 USES_OF_OTHER = "a field of type other can be used only in first, last, collect and count"
@@ -53,7 +63,7 @@ class TypeChecker(ABC):
 
     @abstractmethod
     def call(self, node: tree.Call) -> Type | None:
-        """Return the type of a call other than `abs`."""
+        """Return the type of a call other than `abs` and FUNCTIONS."""
 
     @abstractmethod
     def is_first(self, node: tree.IsFirst) -> Type | None:
@@ -102,6 +112,8 @@ class TypeChecker(ABC):
                 return self.is_first(node)
             case tree.Call(tree.Name("abs")):
                 return self._abs(node)
+            case tree.Call(tree.Name(name)) if name in FUNCTIONS:
+                return infer_function(self, node)
             case tree.Call():
                 return self.call(node)
             case tree.Neg(operand):
@@ -114,6 +126,10 @@ class TypeChecker(ABC):
                 self._chain((low, value, high), ("<=", "<="))
             case tree.In(value, options):
                 self._options(value, options)
+            case tree.Like():
+                check_like(self, node)
+            case tree.IsNull():
+                check_null_test(self, node)
             case tree.Not(operand):
                 self.predicate(operand)
             case tree.And(parts) | tree.Or(parts):
@@ -152,11 +168,14 @@ class TypeChecker(ABC):
         """Check a unit of time."""
         if name.text in UNITS:
             return True
-        best = closest(name.text, UNITS, ALIKE)
+        best = INITIALS.get(name.text.lower()) or closest(name.text, UNITS, ALIKE)
         plural = ", ".join(unit for unit in UNITS if unit.endswith("s"))
         hint = f"did you mean `{best}`?" if best else f"the units are {plural}, also singular"
         if name.text.lower() in CALENDAR:
-            hint = f"a {name.text.lower().rstrip('s')} has no fixed length: use days"
+            unit = name.text.lower().rstrip("s")
+            hint = f"a {unit} has no fixed length: use days"
+            if unit in CALENDAR_PARTS:
+                hint += f", or compare `{unit}(ts)`"
         message = f"there is no unit of time called `{name.text}`"
         self.problems.add("unknown-option", name, message, hint)
         return False
@@ -168,7 +187,9 @@ class TypeChecker(ABC):
                 "unknown-option",
                 node.type,
                 f"expected `timestamp` or `date` before a string, got `{kind}`",
-                "write `timestamp '2026-01-31 10:00'` or `date '2026-01-31'`",
+                f"write `{node.text}`"
+                if kind.lower() == "interval"
+                else "write `timestamp '2026-01-31 10:00'` or `date '2026-01-31'`",
             )
             return None
         if read_moment(kind, node.text) is None:
@@ -201,7 +222,13 @@ class TypeChecker(ABC):
         self.problems.add("wrong-type", node.args[0], message, hint)
         return None
 
+    def odd_name(self, node: tree.Binary) -> bool:
+        """Note a difference that was meant as a name, `my-col`; tell whether it is one."""
+        return False
+
     def _binary(self, node: tree.Binary) -> Type | None:
+        if node.op == "-" and self.odd_name(node):
+            return None
         left, right = self.value(node.left), self.value(node.right)
         if left is None or right is None:
             return None
@@ -215,6 +242,8 @@ class TypeChecker(ABC):
             )
         elif DATE in (left, right) and result == DATE:
             return self._date_shift(node)
+        elif node.op in ("//", "%"):
+            return result if self._divisor(node, result) else None
         elif node.op == "/" and self._is_zero(self.constant(node.right)):
             hint = "use another divisor"
             self.problems.add("wrong-type", node.right, "division by zero", hint)
@@ -226,7 +255,7 @@ class TypeChecker(ABC):
         return isinstance(amount, tree.Int | tree.Real) and not amount.value
 
     def _date_shift(self, node: tree.Binary) -> Type | None:
-        lengths = [self._length(side) for side in (node.left, node.right)]
+        lengths = [self.length(side) for side in (node.left, node.right)]
         if any(length is not None and length % UNITS["day"] == 0 for length in lengths):
             return DATE
         message = "a date can only be shifted by a constant number of days"
@@ -234,16 +263,48 @@ class TypeChecker(ABC):
         self.problems.add("wrong-type", node, message, hint)
         return None
 
-    def _length(self, node: tree.Expr) -> int | None:
+    def _divisor(self, node: tree.Binary, result: Type) -> bool:
+        """Check the divisor of `//` or `%`: a constant that is not zero."""
+        durations = result == DURATION or self.length(node.right) is not None
+        divisor = self.length(node.right) if durations else self.whole(node.right)
+        example = "10 minutes" if durations else "2"
+        if divisor:
+            return True
+        message = f"`{node.op}` by zero"
+        hint = f"use another divisor: `{_short(node.left)} {node.op} {example}`"
+        if divisor is None:
+            message = f"the divisor of `{node.op}` must be a constant, got `{node.right}`"
+            hint = (
+                f"write a number: `{_short(node.left)} {node.op} {example}`; for reals there is `/`"
+            )
+        self.problems.add("wrong-type", node.right, message, hint)
+        return False
+
+    def whole(self, node: tree.Expr) -> int | None:
+        """Return a constant whole number, or None if it is not constant."""
+        match self.constant(node):
+            case tree.Int(value):
+                return value
+            case tree.Neg(value):
+                inner = self.whole(value)
+                return None if inner is None else -inner
+            case tree.Binary("+" | "-" | "*" as op, left, right):
+                one, two = self.whole(left), self.whole(right)
+                if one is None or two is None:
+                    return None
+                return one * two if op == "*" else one + two if op == "+" else one - two
+        return None
+
+    def length(self, node: tree.Expr) -> int | None:
         """Return a constant duration in microseconds, or None if it is not constant."""
         match self.constant(node):
             case tree.Duration(amount, unit):
                 return microseconds(amount, unit.text) if unit.text in UNITS else None
             case tree.Neg(value):
-                inner = self._length(value)
+                inner = self.length(value)
                 return None if inner is None else -inner
             case tree.Binary("+" | "-" as op, left, right):
-                one, two = self._length(left), self._length(right)
+                one, two = self.length(left), self.length(right)
                 if one is None or two is None:
                     return None
                 return one + two if op == "+" else one - two
@@ -363,6 +424,12 @@ def _arithmetic_hint(node: tree.Binary, left: Type, right: Type) -> str:
     both = (left, right)
     if OTHER in both:
         return USES_OF_OTHER
+    if node.op in ("//", "%"):
+        if any(type_ in (TIMESTAMP, DATE) for type_ in both):
+            return "for buckets of time write `floor(ts, 10 minutes)`"
+        return (
+            f"`{node.op}` takes two ints or two durations: `n {node.op} 2`; for reals there is `/`"
+        )
     if DURATION in both and any(type_ in NUMBERS for type_ in both):
         if node.op in "+-":
             return "give the number a unit: `30 seconds`"

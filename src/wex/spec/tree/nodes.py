@@ -130,9 +130,9 @@ class Neg(Expr):
 
 @dataclass(frozen=True)
 class Binary(Expr):
-    """`x + y`, `x - y`, `x * y`, `x / y`."""
+    """`x + y`, `x - y`, `x * y`, `x / y`, `x // 2`, `x % 2`."""
 
-    op: Literal["+", "-", "*", "/"]
+    op: Literal["+", "-", "*", "/", "//", "%"]
     left: Expr
     right: Expr
 
@@ -173,6 +173,23 @@ class In(Expr):
 
     value: Expr
     options: tuple[Expr, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Like(Expr):
+    """`name like 'A%'`, `name not like 'A%'`."""
+
+    value: Expr
+    pattern: Expr
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class IsNull(Expr):
+    """`x is null`, `x is not null`."""
+
+    value: Expr
     negated: bool = False
 
 
