@@ -53,6 +53,21 @@ def test_json_for_machines() -> None:
     assert (result["errors"][0]["code"], result["errors"][0]["line"]) == ("unknown-name", 2)
 
 
+def test_runs_are_summed_up_as_they_are_written() -> None:
+    text = "stream s (x real) window w runs of x / 10 window v match [x > 1]+"
+    shown = run("check", "-", stdin=text).stdout.decode()
+    assert "window w: runs of x / 10, lookback 1, keep all" in shown
+    assert "note: with `keep longest` it holds at most 1 start" in shown
+    done = run("check", "-", "--json", stdin=text)
+    result = json.loads(done.stdout)
+    assert (result["windows"][0]["form"], result["windows"][0]["runs"]) == (
+        "runs",
+        "runs of x / 10",
+    )
+    kinds = [found["kind"] for found in result["analysis"]["windows"]["v"]["findings"]]
+    assert kinds == ["every-beginning", "remedy"]
+
+
 @pytest.mark.parametrize(
     ("args", "stdin", "message"),
     [

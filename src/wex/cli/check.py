@@ -68,7 +68,7 @@ def summary(resolved: Meaning) -> dict[str, object]:
         "windows": [
             {
                 "name": window.name.text,
-                "form": _form(window),
+                "form": "runs" if window.runs else _form(window),
                 "pairs": len(window.pairs),
                 "runs": str(window.runs) if window.runs else None,
                 "lookback": lookback,
