@@ -6,6 +6,7 @@ and building goes on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wex.spec import tree
@@ -328,9 +329,25 @@ class TreeBuilder:
             return tree.Holds(predicate, present[0], span=span)
         return tree.Call(name, present, span=span)
 
+    def call_at(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
+        *values, index = args
+        assert index is not None
+        present = tuple(arg for arg in values if arg)
+        return self._at(tree.Call(name, present, span=span), index)
+
     def filtered(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
         *values, condition = args
         return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
+
+    def filtered_at(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
+        *values, condition, index = args
+        assert index is not None
+        present = tuple(arg for arg in values if arg)
+        return self._at(tree.Call(name, present, condition, span=span), index)
+
+    def _at(self, call: tree.Call, index: tree.Expr) -> tree.Expr:
+        offset = check_index(self.problems, str(call), index)
+        return replace(call, offset=offset)
 
     def holds(self, span: Span, predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
         return tree.holds_at(predicate, position, span)

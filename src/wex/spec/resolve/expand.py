@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec import tree
 from wex.spec.numbers import MAX_LOOKBACK
+from wex.spec.resolve.aggregate_checks import is_aggregate
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 
@@ -120,7 +121,11 @@ def _window(window: tree.Window, lets: Lets) -> tree.Window:
         ),
         where=_formula(window.where, lets) if window.where else None,
         until=window.until
-        and replace(window.until, predicate=expand_expr(window.until.predicate, lets)),
+        and replace(
+            window.until,
+            # Its fields are those of the event behind the window, its aggregates end before it.
+            predicate=expand_expr(window.until.predicate, lets, aggregates_by=-1),
+        ),
         measures=tuple(
             replace(measure, value=expand_expr(measure.value, lets)) for measure in window.measures
         ),
@@ -171,8 +176,12 @@ def _formula(node: tree.Expr, lets: Lets) -> tree.Expr:
     return node
 
 
-def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
+def expand_expr(
+    node: tree.Expr, lets: Lets, shift: int = 0, *, aggregates_by: int = 0
+) -> tree.Expr:
     """Return an expression with its lets expanded and every offset moved by `shift`.
+
+    Offsets of aggregates are moved by `aggregates_by`, too, but nothing inside of them.
 
     >>> up = tree.Compare((tree.Ref("price"), tree.Ref("price", -1)), (">",))
     >>> str(expand_expr(tree.Ref("up", -1), {"up": up}))
@@ -180,19 +189,26 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
     """
 
     def inner(child: tree.Expr) -> tree.Expr:
-        return expand_expr(child, lets, shift)
+        return expand_expr(child, lets, shift, aggregates_by=aggregates_by)
 
     match node:
         case tree.Ref(name, offset):
             if name in lets:
-                value = lets[name]
-                return expand_expr(value, {}, offset + shift) if offset + shift else value
+                moved = offset + shift
+                return expand_expr(lets[name], {}, moved, aggregates_by=aggregates_by)
             return replace(node, offset=offset + shift) if shift else node
         case tree.IsFirst(offset):
             return replace(node, offset=offset + shift)
         case tree.Call(tree.Name("prev"), (value, *steps)):
             back = steps[0].value if steps and isinstance(steps[0], tree.Int) else 1
-            return expand_expr(value, lets, shift - back)
+            return expand_expr(value, lets, shift - back, aggregates_by=aggregates_by)
+        case tree.Call(_, args, condition, offset) if is_aggregate(node):
+            return replace(
+                node,
+                args=tuple(expand_expr(arg, lets) for arg in args),
+                filter=expand_expr(condition, lets) if condition else None,
+                offset=offset + shift + aggregates_by,
+            )
         case tree.Call(_, args, condition):
             return replace(
                 node, args=tuple(map(inner, args)), filter=inner(condition) if condition else None
