@@ -24,11 +24,12 @@ Place = tuple["Gram", int | None]  # an event by its gram, and where the first e
 
 def measured(measure: Measure, grams: Sequence[Place]) -> Value | list[Value]:
     """Return the value of a measure over the events of a window, each given by its gram."""
-    results = {f"#{n}": _aggregated(a, grams) for n, a in enumerate(measure.aggregates)}
+    results = {f"#{n}": aggregated(a, grams) for n, a in enumerate(measure.aggregates)}
     return value_of(measure.value, [results])  # type: ignore[list-item]
 
 
-def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
+def aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
+    """Return the value of an aggregate over the events of a window, each given by its gram."""
     inputs: Inputs = []
     for gram, first in grams:
         if aggregate.filter is None or truth(aggregate.filter, gram, first=first):

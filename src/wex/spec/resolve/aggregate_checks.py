@@ -11,7 +11,6 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from wex.errors import closest
-from wex.spec import tree
 from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
 from wex.spec.resolve.type_checker import with_article
 from wex.spec.vocabulary import ALIKE
@@ -19,6 +18,7 @@ from wex.spec.vocabulary import ALIKE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wex.spec import tree
     from wex.spec.resolve.scope import EventTypes
     from wex.spec.types import Type
 
@@ -39,7 +39,10 @@ class Place(Enum):
     MATCH = "match", ""
     UNTIL = "until", ""
     LET = "let", ""
-    AFTER = "after", "the events before a window belong to no window, so there is nothing to aggregate"
+    AFTER = (
+        "after",
+        "the events before a window belong to no window, so there is nothing to aggregate",
+    )
     ASSUME = "assume", "an assumption is about streams, not about windows"
     WHERE = "where", "a formula is about positions, of which only two belong to a start and an end"
     ARGUMENT = "argument", "an aggregate is taken over values of events, not of aggregates"
@@ -122,19 +125,3 @@ def _aggregate_hint(name: str) -> str:
     """Return a hint for an aggregate that does not exist."""
     meant = SYNONYMS.get(name.lower()) or closest(name, [*AGGREGATES, *USER_DEFINED], ALIKE)
     return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"
-
-
-def uses_aggregates(node: tree.Node) -> bool:
-    """Tell whether an expanded node contains an aggregate.
-
-    >>> uses_aggregates(tree.Call(tree.Name("max"), (tree.Ref("x"),)))
-    True
-    >>> uses_aggregates(tree.Call(tree.Name("abs"), (tree.Ref("x"),)))
-    False
-    """
-    return any(is_aggregate(part) for part in tree.walk(node))
-
-
-def is_aggregate(node: tree.Node) -> bool:
-    """Tell whether a node is a call of an aggregate."""
-    return isinstance(node, tree.Call) and signature(node.name.text) is not None

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.spec.aggregates import is_aggregate
 from wex.spec.numbers import MAX_LOOKBACK
-from wex.spec.resolve.aggregate_checks import is_aggregate
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from wex.errors import closest, did_you_mean
 from wex.spec import tree
-from wex.spec.aggregates import signature
+from wex.spec.aggregates import is_aggregate, signature
 from wex.spec.numbers import MAX_EVENTS, check_count
-from wex.spec.resolve.aggregate_checks import Place, aggregate_type, is_aggregate
+from wex.spec.resolve.aggregate_checks import Place, aggregate_type
 from wex.spec.resolve.formula_checks import check_formula
 from wex.spec.resolve.scope import EventTypes, Scope, in_order
-from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker, with_article
+from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker
 from wex.spec.types import (
     BOOL,
     EVENT_UNITS,

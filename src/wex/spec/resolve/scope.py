@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from wex.errors import did_you_mean
 from wex.spec import tree
-from wex.spec.aggregates import signature
+from wex.spec.aggregates import is_aggregate, signature
 from wex.spec.numbers import check_index
 from wex.spec.resolve.aggregate_checks import (
     Place,
     aggregate_so_far,
-    is_aggregate,
     note_misplaced,
 )
 from wex.spec.resolve.type_checker import TypeChecker
