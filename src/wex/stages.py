@@ -61,7 +61,7 @@ def machines_of(plan: Plan) -> tuple[Machine, ...]:
     """Return the machine of each window of a plan."""
     from wex.engine.machines.choose import machine_of  # noqa: PLC0415  (the kernels load numba)
 
-    return tuple(map(machine_of, plan.windows))
+    return tuple(machine_of(window, plan) for window in plan.windows)
 
 
 TEXT = "text"  # the input of the first stage: text, the path of a file, or a tree built in Python

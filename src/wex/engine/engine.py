@@ -33,6 +33,7 @@ from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.state import schema
 from wex.engine.state.state import State
+from wex.engine.tracked_run import run_of
 from wex.engine.window_run import FoundWindows, Window, WindowRun
 from wex.spec.types import REAL
 from wex.stages import plan_of
@@ -66,10 +67,8 @@ class Engine:
         self.guarded = frozenset(plan.stream.guarded)
         self.never_null = [name for name in self.fields if name in self.guarded]
         self._floats = [name for name in self.never_null if self.fields[name] == REAL]
-        self.windows = [Window(planned, most_configs) for planned in plan.windows]
-        readers = [
-            (window.planned.letters, window.first, window.planned.pad) for window in self.windows
-        ]
+        self.windows = [Window(planned, plan, most_configs) for planned in plan.windows]
+        readers = [(window.letters, window.first, window.planned.pad) for window in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
         self.assumption_check = AssumptionCheck(plan) if plan.assumptions else None
         lookbacks = [-offset for guard in plan.guards for offset in offsets(guard)]
@@ -118,7 +117,7 @@ class Engine:
             columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
         rows = BatchView(batch, self.guarded)
         runs = [
-            WindowRun(self, window, number, batch, rows, prior, last=last)
+            run_of(window)(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), columns

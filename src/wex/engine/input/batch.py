@@ -70,6 +70,17 @@ class Batch:
         """Return the code of a text; a text that does not occur gets a new one."""
         return self._text_codes.code(text)
 
+    def texts(self) -> list[str]:
+        """Return the texts by their codes."""
+        return self._text_codes.texts()
+
+    def text_ranks(self) -> Ints:
+        """Return for each code the place of its text in the order of texts, by their UTF-8 bytes."""
+        texts = [text.encode() for text in self.texts()]
+        ranks = np.empty(len(texts) + 1, dtype=np.int64)  # never empty
+        ranks[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+        return ranks
+
     def known(self, name: str) -> Bools | None:
         """Return a mask of the rows that are not NULL; None if there is no NULL."""
         column = self.table.column(name)
@@ -250,6 +261,11 @@ class TextCodes:
     def code(self, text: str) -> int:
         """Return the code of a text; a text that does not occur gets a new one."""
         return self._codes.setdefault(text, len(self._codes))
+
+
+    def texts(self) -> list[str]:
+        """Return the texts by their codes."""
+        return list(self._codes)
 
 
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:

@@ -1,0 +1,197 @@
+"""Running windows with aggregates in their predicates: each start by itself, with registers.
+
+Two starts in one state may part, because their aggregates differ. So a start is followed from its
+first event to its end, and the events of a stream are read once for each start that is open there.
+What happens to the registers of a start with an event is a function `step`, which
+`wex.engine.machines.programs` writes for each window: all else is the same for all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from wex.engine.kernels.compiled import Kernel, compiled, inlined
+from wex.engine.kernels.lists import too_old
+
+LEAST = -(2**63)
+
+
+# --- Functions that programs call
+
+
+@inlined
+def divide(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return a quotient by IEEE 754, as Python and as compiled code."""
+    if right != 0.0:
+        return left / right
+    if left == 0.0 or left != left:
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+@compiled
+def multiplies(left: int, right: int) -> bool:
+    """Tell whether a product of whole numbers fits into 64 bits."""
+    if left == 0 or right == 0:
+        return True
+    if (left == LEAST and right == -1) or (right == LEAST and left == -1):
+        return False
+    product = left * right
+    # The quotient of a product that has wrapped around is not the other factor.
+    return product // right == left and product % right == 0
+
+
+@compiled
+def compare_mixed(whole: int, real: float) -> int:
+    """Return -1, 0 or 1 for a whole number below, equal to or above a real one, without rounding."""
+    if real >= 9223372036854775808.0:
+        return -1
+    if real < -9223372036854775808.0:
+        return 1
+    floor = math.floor(real)
+    part = int(floor)
+    if whole < part:
+        return -1
+    if whole > part:
+        return 1
+    return 0 if real == floor else -1
+
+
+@compiled
+def average(total: int, count: int) -> int:
+    """Return a quotient of whole numbers, rounded to the nearest, and to the even one of two."""
+    whole = total // count
+    rest = total - whole * count
+    twice = rest - (count - rest)
+    if twice > 0 or (twice == 0 and whole % 2 != 0):
+        whole += 1
+    return whole
+
+
+NAMES = {
+    "divide": divide,
+    "multiplies": multiplies,
+    "compare_mixed": compare_mixed,
+    "average": average,
+    "inf": math.inf,
+    "LEAST": LEAST,
+}
+
+
+# --- The kernel
+
+
+@lru_cache(maxsize=64)
+def tracked_kernel(source: str) -> Callable[..., bool]:
+    """Return the kernel for the functions `step`, `load` and `store` of a program."""
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    names: dict[str, Any] = {"__name__": __name__, **NAMES}
+    exec(compile(source, f"<program {digest}>", "exec"), names)  # noqa: S102  (our own text)
+    step, load, store = (_named(names[name], f"{name}_{digest}") for name in ("step", "load", "store"))
+    return _kernel(step, load, store, digest)
+
+
+def _named(function: FunctionType, name: str) -> Kernel:
+    function.__name__ = function.__qualname__ = name
+    return compiled(function)  # type: ignore[return-value]
+
+
+@inlined
+def reported(starts, ends, written, taken, oldest, pane, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return how many windows there are with the one to a row; those beyond the room are not written.
+
+    Starts are followed in their order, so under `keep longest` the first one takes an end.
+    """
+    if oldest:
+        if taken[row]:
+            return written
+        taken[row] = True
+    if written < len(starts):
+        starts[written] = pane
+        ends[written] = row
+    return written + 1
+
+
+def _kernel(step: Any, load: Any, store: Any, digest: str) -> Callable[..., bool]:
+    def run(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0912
+        codes, clock, tables, clauses, streams, columns, initial, ints, reals, buffers, taken,  # noqa: ANN001
+        kept_ints, kept_reals, last,  # noqa: ANN001
+    ):  # fmt: skip
+        """Write the windows of a batch and the starts open after it; False: there is no room."""
+        limit, until, once = clauses.limit, clauses.until, clauses.ends_after_first
+        oldest = clauses.oldest_wins
+        starts, ends = buffers.starts, buffers.ends
+        written = 0
+        kept = 0
+        for g in range(len(streams.begin)):
+            begin, end, shift = streams.begin[g], streams.end[g], streams.shift[g]
+            at = streams.state[g]
+            held = streams.held[g]
+            row = begin
+            while True:
+                # The next start: first those that are held, then those that begin in the batch.
+                if held < streams.held[g + 1]:
+                    pane, first, slot = streams.pane[held], begin, streams.slot[held]
+                    since = streams.clock[held]
+                    registers = load(ints, reals, held)
+                    entered = True
+                    held += 1
+                else:
+                    while row < end and tables.entry[at] < 0:
+                        at = tables.prefix[at, tables.classes[codes[row], 0]]
+                        row += 1
+                    if row >= end:
+                        break
+                    pane, first, slot = row + shift, row, tables.entry[at]
+                    since = clock[row] if limit >= 0 else 0
+                    registers = initial
+                    entered = False
+                    at = tables.prefix[at, tables.classes[codes[row], 0]]
+                    row += 1
+                alive = True
+                for x in range(first, end):
+                    registers, own = step(x, registers, columns)
+                    cls = tables.classes[codes[x], own]
+                    if until and entered and tables.final[slot] and tables.until[cls]:
+                        if limit < 0 or not too_old(since, clock[x - 1], limit):
+                            written = reported(starts, ends, written, taken, oldest, pane, x - 1)
+                            alive = not once
+                    if limit >= 0 and too_old(since, clock[x], limit):
+                        alive = False
+                    slot = tables.move[slot, cls]
+                    if slot < 0 or not alive:
+                        alive = False
+                        break
+                    entered = True
+                    if not until and tables.final[slot]:
+                        written = reported(starts, ends, written, taken, oldest, pane, x)
+                        alive = not once
+                    if not tables.lasts[slot] and not (until and tables.final[slot]):
+                        alive = False
+                    if not alive:
+                        break
+                if alive and not last:
+                    buffers.panes[kept] = pane
+                    buffers.slots[kept] = slot
+                    store(kept_ints, kept_reals, kept, registers)
+                    kept += 1
+                elif alive and clauses.or_end and tables.final[slot]:
+                    if limit < 0 or not too_old(since, clock[end - 1], limit):
+                        written = reported(starts, ends, written, taken, oldest, pane, end - 1)
+                if written > len(starts):
+                    return False
+            buffers.state[g] = at
+            buffers.written[g] = written
+            if not last:
+                buffers.kept[g] = kept
+        return True
+
+    run.__name__ = run.__qualname__ = f"run_tracked_{digest}"
+    return compiled(run)

@@ -1,0 +1,153 @@
+"""The machine for windows with aggregates in their predicates: a program and tables for `tracked`.
+
+The letters of such a window have two parts. The guards about events are evaluated for all rows, as
+those of other windows; the predicates with aggregates are evaluated by the program, for each start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from wex import limits
+from wex.compile.plan import PlannedLetters
+from wex.engine.kernels.buffers import allocate, owners_of
+from wex.engine.kernels.tracked import tracked_kernel
+from wex.engine.kernels.types import KernelResult, Segments, read_only
+from wex.engine.machines.programs import program_of
+from wex.engine.machines.tables import CODED, MachineTables
+from wex.theory.terms import RunningTest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from wex.compile.plan import Plan, PlannedWindow
+    from wex.engine.kernels.types import KernelClauses
+    from wex.engine.machines.programs import Program
+
+
+class Tracked(NamedTuple):
+    """The automata of a window; `classes` has the class of a code and the bits of the own predicates.
+
+    `entry[p]` is the window state of a start at prefix state p before its first event, or -1.
+    """
+
+    classes: NDArray[np.uint16]
+    prefix: NDArray[np.int32]
+    entry: NDArray[np.int32]
+    move: NDArray[np.int32]
+    final: NDArray[np.bool_]
+    lasts: NDArray[np.bool_]
+    until: NDArray[np.bool_]
+
+
+class OwnRegisters(NamedTuple):
+    """The registers of starts, a row each: those of whole numbers and texts, and those of reals."""
+
+    ints: NDArray[np.int64]
+    reals: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrackedMachine:
+    """A window with aggregates in its predicates, ready to run."""
+
+    clauses: KernelClauses
+    tables: Tracked
+    program: Program
+    letters: PlannedLetters  # of the guards about events
+    kind: str = "tracked"
+
+    def run(
+        self,
+        codes: NDArray[Any],
+        clock: NDArray[np.int64],
+        streams: Segments,
+        columns: Sequence[NDArray[Any]],
+        registers: OwnRegisters,
+        *,
+        last: bool,
+    ) -> tuple[KernelResult, OwnRegisters]:
+        """Return the windows of a batch, the starts that stay open, and their registers."""
+        streams = Segments(*map(read_only, streams))
+        kernel = tracked_kernel(self.program.source)
+        rows = int((streams.end - streams.begin).sum())
+        oldest = self.clauses.oldest_wins
+        room = rows + (1 << 16)
+        while True:
+            buffers = allocate(streams, room, last=last)
+            taken = np.zeros(len(codes) if oldest else 0, dtype=np.bool_)
+            kept = _registers(self.program, len(buffers.panes))
+            if kernel(
+                codes, read_only(clock), self.tables, self.clauses, streams, tuple(columns),
+                self.program.initial, *map(read_only, registers), buffers, taken, *kept, last,
+            ):  # fmt: skip
+                break
+            limits.require("windows", 2 * room, "the windows of one batch")
+            room *= 4
+        count = len(buffers.written)
+        written = int(buffers.written[-1]) if count else 0
+        open_starts = int(buffers.kept[-1]) if count and not last else 0
+        starts, ends = buffers.starts[:written], buffers.ends[:written]
+        order = np.lexsort((starts, ends))
+        result = KernelResult(
+            starts[order],
+            ends[order],
+            owners_of(buffers.written, written),
+            buffers.panes[:open_starts],
+            buffers.slots[:open_starts],
+            buffers.kept,
+            buffers.state,
+        )
+        return result, OwnRegisters(*(array[:open_starts] for array in kept))
+
+    def is_final(self, _state: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which open starts make a window that ends with the last event of their stream."""
+        return self.tables.final[slot]
+
+
+def _registers(program: Program, count: int) -> OwnRegisters:
+    reals = program.registers.count("real")
+    ints = len(program.registers) - reals
+    return OwnRegisters(
+        np.empty((count, ints), dtype=np.int64), np.empty((count, reals), dtype=np.float64)
+    )
+
+
+def tracked_machine(window: PlannedWindow, plan: Plan, clauses: KernelClauses) -> TrackedMachine:
+    """Return the machine of a window with aggregates in its predicates."""
+    tables = MachineTables(window)
+    guards = [plan.guards[number] for number in window.letters.guards]
+    own = [place for place, guard in enumerate(guards) if isinstance(guard, RunningTest)]
+    shared = [place for place in range(len(guards)) if place not in own]
+    rows = tuple(dict.fromkeys(tuple(row[at] for at in shared) for row in window.letters.rows))
+    letters = PlannedLetters(tuple(window.letters.guards[at] for at in shared), rows)
+    coded = len(shared) <= CODED
+    classes = np.zeros((1 << CODED if coded else len(rows), 1 << len(own)), dtype=np.uint16)
+    for letter, row in enumerate(window.letters.rows):
+        truths = tuple(row[at] for at in shared)
+        code = _bits(truths) if coded else rows.index(truths)
+        classes[code, _bits([row[at] for at in own])] = tables.by_letter[letter]
+    return TrackedMachine(
+        clauses,
+        Tracked(
+            classes,
+            np.ascontiguousarray(tables.prefix, dtype=np.int32),
+            np.where(tables.born.max(axis=1, initial=-1) >= 0, window.starts, -1).astype(np.int32),
+            tables.move,
+            tables.final,
+            tables.lasts,
+            tables.until,
+        ),
+        program_of(guard for guard in guards if isinstance(guard, RunningTest)),
+        letters,
+    )
+
+
+def _bits(truths: Sequence[bool]) -> int:
+    return sum(true << bit for bit, true in enumerate(truths))
