@@ -38,9 +38,10 @@ def rebuilt(node: tree.Expr) -> w.Expr:
             return rebuilt(left) * rebuilt(right)
         case tree.Binary(_, left, right):
             return rebuilt(left) / rebuilt(right)
-        case tree.Call(name, args, condition):
+        case tree.Call(name, args, condition, offset):
             call = w.call(name.text, *map(rebuilt, args))
-            return call.filter(rebuilt(condition)) if condition else call
+            call = call.filter(rebuilt(condition)) if condition else call
+            return call[offset] if offset else call
         case tree.Compare(operands, ops):
             first, *rest = map(rebuilt, operands)
             chain = [part for pair in zip(ops, rest, strict=True) for part in pair]

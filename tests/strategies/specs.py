@@ -241,10 +241,59 @@ filtered = st.builds(
 spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x")))
 
 
+# --- Predicates with aggregates over the window so far
+
+
 @st.composite
-def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -> tree.Window:
+def _so_far(draw: st.DrawFn, names: list[str], *args: st.SearchStrategy[tree.Expr]) -> tree.Expr:
+    call = _call(draw(st.sampled_from(names)), *map(draw, args))
+    assert isinstance(call, tree.Call)
+    condition = draw(st.none() | st.none() | predicates)
+    return replace(call, filter=condition, offset=draw(st.sampled_from([0, 0, 0, -1, -2])))
+
+
+_extremes = ["min", "max", "first", "last"]
+_sums = ["sum", "avg"]
+_counts = (
+    _so_far(["count"]) | _so_far(["count"], integers | reals) | _so_far(["count_if"], predicates)
+)
+_running_values = (
+    _arithmetic(integers | _so_far([*_extremes, "sum"], integers) | _counts, ["+", "-", "*", "/"])
+    | _arithmetic(
+        reals | _so_far([*_extremes, *_sums], reals) | _so_far(["avg"], integers) | _counts,
+        ["+", "-", "*", "/"],
+    ),
+    _arithmetic(durations | _so_far([*_extremes, *_sums], durations), ["+", "-"]),
+    timestamps | _so_far(_extremes, timestamps),
+    dates | _so_far(_extremes, dates),
+)
+
+
+@st.composite
+def _running_atoms(draw: st.DrawFn) -> tree.Expr:
+    form = draw(st.integers(0, 5))
+    if form == 0:
+        return draw(_so_far(["some", "every"], predicates))
+    if form == 1:
+        by = _so_far(["min_by", "max_by"], strings, reals | timestamps | strings)
+        texts = strings | _so_far(_extremes, strings) | by
+        return tree.Compare((draw(texts), draw(texts)), (draw(_equality),))
+    values = draw(st.sampled_from(_running_values))
+    return tree.Compare((draw(values), draw(values)), (draw(_ops),))
+
+
+running_predicates = st.recursive(_running_atoms() | _atoms(), _logic, max_leaves=3)
+running_regexes = regexes_of(st.builds(tree.Atom, running_predicates | predicates))
+
+
+@st.composite
+def windows(
+    draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True, running: bool = True
+) -> tree.Window:
     """Windows of every form, with every clause."""
-    pair = st.builds(tree.Pair, st.none() | regexes, regexes)
+    running = running and draw(st.sampled_from([False, False, True]))
+    pair = st.builds(tree.Pair, st.none() | regexes, running_regexes if running else regexes)
+    follow = running_predicates if running else predicates
     by_pairs = not formulas_too or draw(st.booleans())
     values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
     # Names carry the window: two windows may measure different types.
@@ -256,7 +305,7 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
         name(called),
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
         where=None if by_pairs else draw(formulas()),
-        until=draw(st.none() | st.builds(tree.Until, predicates, st.booleans())),
+        until=draw(st.none() | st.builds(tree.Until, follow, st.booleans())),
         within=draw(st.sampled_from([None, tree.Within(tree.Int(amount), name(unit))])),
         keep=draw(
             st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
@@ -277,7 +326,9 @@ def declared_field(field: str) -> tree.Field:
 
 
 @st.composite
-def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.Spec:
+def specs(
+    draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2, running: bool = True
+) -> tree.Spec:
     """Return specs over one stream with a field of every type."""
     stream = tree.Stream(
         name("events"),
@@ -291,7 +342,10 @@ def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.
         stream,
         tuple(tree.Let(name(each), value) for each, value in LETS.items()),
         tuple(draw(st.lists(st.builds(tree.Assume, regexes, st.booleans()), max_size=1))),
-        tuple(draw(windows(f"w{at}", formulas_too=formulas_too)) for at in range(count)),
+        tuple(
+            draw(windows(f"w{at}", formulas_too=formulas_too, running=running))
+            for at in range(count)
+        ),
     )
 
 

@@ -82,7 +82,7 @@ def deciding_guard(predicate: tree.Expr, stream_fields: Mapping[str, Type]) -> G
 
 
 class _Results:
-    """The aggregates in an expression, and names for their results: the fields `#0`, `#1` …"""
+    """The aggregates in an expression, and names for their results: fields `#0`, `#1` and so on."""
 
     def __init__(self, stream_fields: Mapping[str, Type]) -> None:
         self._fields = stream_fields

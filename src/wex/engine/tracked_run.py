@@ -38,7 +38,11 @@ class TrackedRun(WindowRun):
     def _kernel_result(self, codes: NDArray[np.generic], segments: Segments) -> KernelResult:
         machine = self._machine
         registers = self._carried_registers()
-        columns = [read_only(self._column(column)) for column in machine.program.columns]
+        # The ranks of texts come last: until then texts may get new codes.
+        needed = machine.program.columns
+        in_turn = sorted(needed, key=lambda column: column.kind == "ranks")
+        arrays = {column: read_only(self._column(column)) for column in in_turn}
+        columns = [arrays[column] for column in needed]
         result, self._kept = machine.run(
             codes, self.clock, segments, columns, registers, last=self.last_batch
         )

@@ -5,10 +5,11 @@ Read it beside "A window knows itself" (docs/semantics.md).
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.reference.measures import COMPUTE, Inputs
-from wex.spec.types import INT
+from wex.spec.types import DURATION, INT
 from wex.theory.evaluate import COMPARE, WHOLE, ArithmeticFault, value_of
 from wex.theory.terms import (
     RESULT,
@@ -53,8 +54,9 @@ def _result(aggregate: Aggregate, grams: Grams, begin: int, last: int) -> Value:
         gram = grams.gram(position)
         if aggregate.filter is None or _truth(aggregate.filter, gram, position, missing=None):
             inputs.append(tuple(_input(part, gram, position) for part in aggregate.arguments))
-    if aggregate.name == "avg" and aggregate.types[0] == INT:
-        return _average([row[0] for row in inputs if row[0] is not None])
+    if aggregate.name == "avg" and aggregate.types[0] in (INT, DURATION):
+        numbers = [int(row[0]) for row in inputs if row[0] is not None]
+        return _average(numbers, exact=aggregate.types[0] == DURATION)
     try:
         value = COMPUTE[aggregate.name](inputs, aggregate.types)
     except ArithmeticFault:
@@ -63,10 +65,12 @@ def _result(aggregate: Aggregate, grams: Grams, begin: int, last: int) -> Value:
     return value
 
 
-def _average(numbers: list[Value]) -> Value:
-    """Return the sum of whole numbers, as a float, divided by their count."""
-    total = sum(int(number) for number in numbers)  # type: ignore[arg-type]
-    return float(total) / len(numbers) if numbers and total in WHOLE else None
+def _average(numbers: list[int], *, exact: bool) -> Value:
+    """Return the sum divided by the count: rounded to a whole number, or in floats."""
+    total = sum(numbers)
+    if not numbers or total not in WHOLE:
+        return None
+    return round(Fraction(total, len(numbers))) if exact else float(total) / len(numbers)
 
 
 def _input(argument: Term | Guard, gram: Gram, position: int) -> Value:

@@ -262,7 +262,6 @@ class TextCodes:
         """Return the code of a text; a text that does not occur gets a new one."""
         return self._codes.setdefault(text, len(self._codes))
 
-
     def texts(self) -> list[str]:
         """Return the texts by their codes."""
         return list(self._codes)

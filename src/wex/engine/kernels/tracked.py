@@ -10,28 +10,26 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
-from types import FunctionType
 from typing import Any
 
-import numpy as np
-
-from wex.engine.kernels.compiled import Kernel, compiled, inlined
+from wex.engine.kernels.compiled import Kernel, compiled, inlined, interpreted
 from wex.engine.kernels.lists import too_old
 
 LEAST = -(2**63)
+STEPS_AS_PYTHON = 50_000  # of a start, in all batches together: less than compiling takes
 
 
 # --- Functions that programs call
 
 
 @inlined
-def divide(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def divide(left, right):  # type: ignore[no-untyped-def]
     """Return a quotient by IEEE 754, as Python and as compiled code."""
     if right != 0.0:
         return left / right
-    if left == 0.0 or left != left:
+    if left == 0.0 or math.isnan(left):
         return math.nan
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
@@ -89,22 +87,50 @@ NAMES = {
 
 
 @lru_cache(maxsize=64)
-def tracked_kernel(source: str) -> Callable[..., bool]:
-    """Return the kernel for the functions `step`, `load` and `store` of a program."""
-    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    names: dict[str, Any] = {"__name__": __name__, **NAMES}
-    exec(compile(source, f"<program {digest}>", "exec"), names)  # noqa: S102  (our own text)
-    step, load, store = (_named(names[name], f"{name}_{digest}") for name in ("step", "load", "store"))
-    return _kernel(step, load, store, digest)
+def tracked_kernel(source: str) -> TrackedKernel:
+    """Return the kernel of a program."""
+    return TrackedKernel(source)
 
 
-def _named(function: FunctionType, name: str) -> Kernel:
-    function.__name__ = function.__qualname__ = name
-    return compiled(function)  # type: ignore[return-value]
+class TrackedKernel:
+    """The kernel for the functions `step`, `load` and `store` of a program.
+
+    Compiling takes seconds, and each program needs it. So a kernel runs as Python until it has made
+    many steps, and is compiled when it turns out to have much to do.
+    """
+
+    def __init__(self, source: str) -> None:
+        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+        names: dict[str, Any] = {"__name__": __name__, **NAMES}
+        exec(compile(source, f"<program {digest}>", "exec"), names)  # noqa: S102  (our own text)
+        functions = (names["step"], names["load"], names["store"])
+        for function in functions:
+            function.__name__ = function.__qualname__ = f"{function.__name__}_{digest}"
+        self._steps = 0
+        self._step = functions[0]
+        self._compiled = _kernel(*map(compiled, functions), digest)
+        self._as_python = _kernel(self._counted, *functions[1:], digest).function
+
+    def __call__(self, *arguments: Any) -> bool:
+        """Write the windows of a batch and the starts open after it; False: there is no room."""
+        if self._steps < STEPS_AS_PYTHON:
+            with suppress(_ManyStepsError), interpreted():
+                return bool(self._as_python(*arguments))
+        return bool(self._compiled(*arguments))
+
+    def _counted(self, *arguments: Any) -> object:
+        self._steps += 1
+        if self._steps > STEPS_AS_PYTHON:
+            raise _ManyStepsError
+        return self._step(*arguments)
+
+
+class _ManyStepsError(Exception):
+    """A kernel is worth being compiled."""
 
 
 @inlined
-def reported(starts, ends, written, taken, oldest, pane, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def reported(starts, ends, written, taken, oldest, pane, row):  # type: ignore[no-untyped-def]
     """Return how many windows there are with the one to a row; those beyond the room are not written.
 
     Starts are followed in their order, so under `keep longest` the first one takes an end.
@@ -119,10 +145,10 @@ def reported(starts, ends, written, taken, oldest, pane, row):  # type: ignore[n
     return written + 1
 
 
-def _kernel(step: Any, load: Any, store: Any, digest: str) -> Callable[..., bool]:
-    def run(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0912
-        codes, clock, tables, clauses, streams, columns, initial, ints, reals, buffers, taken,  # noqa: ANN001
-        kept_ints, kept_reals, last,  # noqa: ANN001
+def _kernel(step: Any, load: Any, store: Any, digest: str) -> Kernel:
+    def run(  # type: ignore[no-untyped-def]
+        codes, clock, tables, clauses, streams, columns, initial, ints, reals, buffers, taken,
+        kept_ints, kept_reals, last,
     ):  # fmt: skip
         """Write the windows of a batch and the starts open after it; False: there is no room."""
         limit, until, once = clauses.limit, clauses.until, clauses.ends_after_first
@@ -159,7 +185,7 @@ def _kernel(step: Any, load: Any, store: Any, digest: str) -> Callable[..., bool
                 for x in range(first, end):
                     registers, own = step(x, registers, columns)
                     cls = tables.classes[codes[x], own]
-                    if until and entered and tables.final[slot] and tables.until[cls]:
+                    if until and entered and tables.final[slot] and tables.until[cls]:  # noqa: SIM102
                         if limit < 0 or not too_old(since, clock[x - 1], limit):
                             written = reported(starts, ends, written, taken, oldest, pane, x - 1)
                             alive = not once
@@ -182,7 +208,7 @@ def _kernel(step: Any, load: Any, store: Any, digest: str) -> Callable[..., bool
                     buffers.slots[kept] = slot
                     store(kept_ints, kept_reals, kept, registers)
                     kept += 1
-                elif alive and clauses.or_end and tables.final[slot]:
+                elif alive and clauses.or_end and tables.final[slot]:  # noqa: SIM102
                     if limit < 0 or not too_old(since, clock[end - 1], limit):
                         written = reported(starts, ends, written, taken, oldest, pane, end - 1)
                 if written > len(starts):
@@ -194,4 +220,4 @@ def _kernel(step: Any, load: Any, store: Any, digest: str) -> Callable[..., bool
         return True
 
     run.__name__ = run.__qualname__ = f"run_tracked_{digest}"
-    return compiled(run)
+    return compiled(run)  # type: ignore[return-value]

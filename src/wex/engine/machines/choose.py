@@ -32,6 +32,7 @@ from wex.engine.kernels.types import (
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.tables import MachineTables
 from wex.engine.machines.tracked import tracked_machine
+from wex.theory.terms import RunningTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +117,7 @@ def machine_of(
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
     clauses = kernel_clauses(window.clauses)
-    if window.clauses.running:
+    if any(isinstance(plan.guards[number], RunningTest) for number in window.letters.guards):
         return tracked_machine(window, plan, clauses)
     tables = MachineTables(window)
     # Where `within` may leave nothing to emit, config and letter do not decide whether a window cuts.

@@ -171,7 +171,9 @@ class _Writer:
         self._lines += body
         return self._let(result), self._let(known)
 
-    def _argument(self, aggregate: Aggregate, number: int = 0) -> tuple[str, list[str], RegisterKind]:
+    def _argument(
+        self, aggregate: Aggregate, number: int = 0
+    ) -> tuple[str, list[str], RegisterKind]:
         """Return an argument, the conditions under which it is known, and the kind of its register."""
         term = aggregate.arguments[number]
         assert isinstance(term, Term)

@@ -17,6 +17,7 @@ from wex.engine.input.schemas import held_columns, no_events, runnable_schema
 from wex.engine.input.sorting import equal_rows
 from wex.engine.kernels.registers import SLOTS
 from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
+from wex.engine.machines.tracked import Tracked
 from wex.engine.state import schema
 from wex.engine.state.state import FRAME, State, from_bytes
 from wex.framing import require
@@ -206,7 +207,7 @@ def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages
         case Sliding(size=size):
             _within(slots, 0, size, "a slot")
             require((slots == ages).all(), "a slot is wrong")
-        case Automata(move=move):
+        case Automata(move=move) | Tracked(move=move):
             _within(slots, 0, len(move), "a state of the window automaton")
 
 
