@@ -27,7 +27,7 @@ PREDICATE_LETS = ("up", "up2")
 
 offsets = st.integers(-2, 0)
 _ops = trees.ops
-_equality = st.sampled_from(["=", "!="])
+_equality: st.SearchStrategy[tree.CompareOp] = st.sampled_from(["=", "!="])
 
 
 def name(text: str) -> tree.Name:
@@ -269,9 +269,24 @@ _running_values = (
 )
 
 
+# Predicates that are often true of some starts and false of others.
+_telling = st.sampled_from(
+    [
+        tree.Compare((tree.Ref("n"), _call("first", tree.Ref("n"))), ("<=",)),
+        tree.Compare((tree.Ref("n"), _call("max", tree.Ref("n"))), ("<",)),
+        tree.Compare((_call("sum", tree.Ref("n")), tree.Int(2)), ("<=",)),
+        tree.Compare((_call("count"), tree.Int(3)), ("<",)),
+        tree.Compare((_call("avg", tree.Ref("x")), tree.Ref("x")), (">=",)),
+        tree.Compare((_call("min", tree.Ref("name")), tree.Ref("name")), ("=",)),
+    ]
+)
+
+
 @st.composite
 def _running_atoms(draw: st.DrawFn) -> tree.Expr:
-    form = draw(st.integers(0, 5))
+    form = draw(st.integers(0, 8))
+    if form > 5:
+        return draw(_telling)
     if form == 0:
         return draw(_so_far(["some", "every"], predicates))
     if form == 1:
@@ -283,7 +298,14 @@ def _running_atoms(draw: st.DrawFn) -> tree.Expr:
 
 
 running_predicates = st.recursive(_running_atoms() | _atoms(), _logic, max_leaves=3)
-running_regexes = regexes_of(st.builds(tree.Atom, running_predicates | predicates))
+_running_atom = st.builds(tree.Atom, _telling | running_predicates | predicates)
+_running_loop = st.builds(lambda body: tree.Repeat(body, 0, None), _running_atom)
+running_regexes = regexes_of(_running_atom) | st.builds(
+    lambda first, loop, last: tree.Concat((first, loop, last)),
+    _running_atom | st.just(tree.Anything()),
+    _running_loop,
+    _running_atom,
+)
 
 
 @st.composite

@@ -105,7 +105,7 @@ class _Results:
                 changed[part.name] = self._named_below(value)
             elif isinstance(value, tuple) and any(isinstance(item, tree.Node) for item in value):
                 changed[part.name] = tuple(map(self._named_below, value))
-        return replace(node, **changed) if changed else node
+        return replace(node, **changed) if changed else node  # type: ignore[arg-type]
 
     def _named(self, call: tree.Call) -> tree.Expr:
         aggregate = _aggregate(call, self._fields)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import DFA
-from wex.compile.measures import PREDICATE_AGGREGATES, Aggregate, Measure
+from wex.compile.measures import PREDICATE_AGGREGATES, Measure
 from wex.compile.plan import (
     Plan,
     PlannedAssumptions,
@@ -28,6 +28,7 @@ from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import COMPARE, WHOLE
 from wex.theory.terms import (
     Absolute,
+    Aggregate,
     Always,
     And,
     Arithmetic,

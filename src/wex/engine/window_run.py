@@ -60,8 +60,9 @@ class Window:
         self.first = 0 if planned.pad else planned.lookback
         self.machine = machine_of(planned, plan, most_configs)
         # The letters that are read for all rows; others depend on the start.
-        tracked = isinstance(self.machine, TrackedMachine)
-        self.letters = self.machine.letters if tracked else planned.letters
+        self.letters = planned.letters
+        if isinstance(self.machine, TrackedMachine):
+            self.letters = self.machine.letters
         self.measuring = WindowMeasures(planned)
         # `keep` decides in the machine, or when all windows of a batch are found.
         self.keeps_late = planned.clauses.keeps_late

@@ -15,8 +15,9 @@ from wex.theory.terms import Guard, Term, rounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wex.compile.measures import Aggregate, Measure
+    from wex.compile.measures import Measure
     from wex.theory.evaluate import Gram, Value
+    from wex.theory.terms import Aggregate
 
 Inputs = list[tuple["Value", ...]]  # for each event of a window, the values of the arguments
 Place = tuple["Gram", int | None]  # an event by its gram, and where the first event lies

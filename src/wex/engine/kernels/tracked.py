@@ -12,10 +12,13 @@ import hashlib
 import math
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wex.engine.kernels.compiled import Kernel, compiled, inlined, interpreted
 from wex.engine.kernels.lists import too_old
+
+if TYPE_CHECKING:
+    from wex.engine.arrays import Bools, Ints
 
 LEAST = -(2**63)
 STEPS_AS_PYTHON = 50_000  # of a start, in all batches together: less than compiling takes
@@ -25,7 +28,7 @@ STEPS_AS_PYTHON = 50_000  # of a start, in all batches together: less than compi
 
 
 @inlined
-def divide(left, right):  # type: ignore[no-untyped-def]
+def divide(left: float, right: float) -> float:
     """Return a quotient by IEEE 754, as Python and as compiled code."""
     if right != 0.0:
         return left / right
@@ -108,8 +111,9 @@ class TrackedKernel:
             function.__name__ = function.__qualname__ = f"{function.__name__}_{digest}"
         self._steps = 0
         self._step = functions[0]
-        self._compiled = _kernel(*map(compiled, functions), digest)
-        self._as_python = _kernel(self._counted, *functions[1:], digest).function
+        step, load, store = functions
+        self._compiled = _kernel(compiled(step), compiled(load), compiled(store), digest)
+        self._as_python = _kernel(self._counted, load, store, digest).function
 
     def __call__(self, *arguments: Any) -> bool:
         """Write the windows of a batch and the starts open after it; False: there is no room."""
@@ -130,7 +134,9 @@ class _ManyStepsError(Exception):
 
 
 @inlined
-def reported(starts, ends, written, taken, oldest, pane, row):  # type: ignore[no-untyped-def]
+def reported(
+    starts: Ints, ends: Ints, written: int, taken: Bools, oldest: bool, pane: int, row: int
+) -> int:
     """Return how many windows there are with the one to a row; those beyond the room are not written.
 
     Starts are followed in their order, so under `keep longest` the first one takes an end.

@@ -104,7 +104,7 @@ class TrackedMachine:
             buffers.kept,
             buffers.state,
         )
-        return result, OwnRegisters(*(array[:open_starts] for array in kept))
+        return result, OwnRegisters(kept.ints[:open_starts], kept.reals[:open_starts])
 
     def is_final(self, _state: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which open starts make a window that ends with the last event of their stream."""
