@@ -14,13 +14,24 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from wex.engine.kernels.compiled import Kernel, compiled, inlined, interpreted
+from wex.engine.kernels.compiled import (
+    Kernel,
+    compiled,
+    compiled_without_refcounts,
+    inlined,
+    interpreted,
+)
 from wex.engine.kernels.lists import too_old
 
 if TYPE_CHECKING:
     from wex.engine.arrays import Bools, Ints
 
 LEAST = -(2**63)
+# The entry of a move has the next state and these flags: a window ends before the event, or with
+# it, and the start goes on.
+ENDS_BEFORE, ENDS_HERE, GOES_ON = 1, 2, 4
+FLAG_BITS = 3
+
 STEPS_AS_PYTHON = 50_000  # of a start, in all batches together: less than compiling takes
 
 
@@ -110,9 +121,8 @@ class TrackedKernel:
         for function in functions:
             function.__name__ = function.__qualname__ = f"{function.__name__}_{digest}"
         self._steps = 0
-        self._step = functions[0]
-        step, load, store = functions
-        self._compiled = _kernel(compiled(step), compiled(load), compiled(store), digest)
+        self._step, load, store = functions
+        self._compiled = _kernel(inlined(self._step), inlined(load), inlined(store), digest)
         self._as_python = _kernel(self._counted, load, store, digest).function
 
     def __call__(self, *arguments: Any) -> bool:
@@ -157,8 +167,8 @@ def _kernel(step: Any, load: Any, store: Any, digest: str) -> Kernel:
         kept_ints, kept_reals, last,
     ):  # fmt: skip
         """Write the windows of a batch and the starts open after it; False: there is no room."""
-        limit, until, once = clauses.limit, clauses.until, clauses.ends_after_first
-        oldest = clauses.oldest_wins
+        limit, once, oldest = clauses.limit, clauses.ends_after_first, clauses.oldest_wins
+        classes, moves = tables.classes, tables.moves
         starts, ends = buffers.starts, buffers.ends
         written = 0
         kept = 0
@@ -173,41 +183,42 @@ def _kernel(step: Any, load: Any, store: Any, digest: str) -> Kernel:
                     pane, first, slot = streams.pane[held], begin, streams.slot[held]
                     since = streams.clock[held]
                     registers = load(ints, reals, held)
-                    entered = True
                     held += 1
                 else:
                     while row < end and tables.entry[at] < 0:
-                        at = tables.prefix[at, tables.classes[codes[row], 0]]
+                        at = tables.prefix[at, classes[codes[row], 0]]
                         row += 1
                     if row >= end:
                         break
                     pane, first, slot = row + shift, row, tables.entry[at]
                     since = clock[row] if limit >= 0 else 0
                     registers = initial
-                    entered = False
-                    at = tables.prefix[at, tables.classes[codes[row], 0]]
+                    at = tables.prefix[at, classes[codes[row], 0]]
                     row += 1
                 alive = True
+                quiet = -1  # the class that changes nothing
                 for x in range(first, end):
                     registers, own = step(x, registers, columns)
-                    cls = tables.classes[codes[x], own]
-                    if until and entered and tables.final[slot] and tables.until[cls]:  # noqa: SIM102
-                        if limit < 0 or not too_old(since, clock[x - 1], limit):
-                            written = reported(starts, ends, written, taken, oldest, pane, x - 1)
-                            alive = not once
-                    if limit >= 0 and too_old(since, clock[x], limit):
-                        alive = False
-                    slot = tables.move[slot, cls]
-                    if slot < 0 or not alive:
+                    cls = classes[codes[x], own]
+                    # Most events lead back to the same state: then nothing has to be looked up.
+                    if cls == quiet and (limit < 0 or not too_old(since, clock[x], limit)):
+                        continue
+                    after = moves[slot, cls]
+                    quiet = cls if after == (slot << FLAG_BITS | GOES_ON) else -1
+                    if after & ENDS_BEFORE and (
+                        limit < 0 or not too_old(since, clock[x - 1], limit)
+                    ):
+                        written = reported(starts, ends, written, taken, oldest, pane, x - 1)
+                        alive = not once
+                    if not alive or (limit >= 0 and too_old(since, clock[x], limit)):
                         alive = False
                         break
-                    entered = True
-                    if not until and tables.final[slot]:
+                    slot = after >> FLAG_BITS
+                    if after & ENDS_HERE:
                         written = reported(starts, ends, written, taken, oldest, pane, x)
                         alive = not once
-                    if not tables.lasts[slot] and not (until and tables.final[slot]):
+                    if not alive or not after & GOES_ON:
                         alive = False
-                    if not alive:
                         break
                 if alive and not last:
                     buffers.panes[kept] = pane
@@ -226,4 +237,4 @@ def _kernel(step: Any, load: Any, store: Any, digest: str) -> Kernel:
         return True
 
     run.__name__ = run.__qualname__ = f"run_tracked_{digest}"
-    return compiled(run)  # type: ignore[return-value]
+    return compiled_without_refcounts(run)  # type: ignore[return-value]

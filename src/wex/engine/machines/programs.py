@@ -169,7 +169,7 @@ class _Writer:
             condition = self._column("argument", aggregate.filter)
             body = [f"if {condition} == 1:", *(f"    {line}" for line in body)]
         self._lines += body
-        return self._let(result), self._let(known)
+        return self._let(result), known if known == TRUE else self._let(known)
 
     def _argument(
         self, aggregate: Aggregate, number: int = 0
@@ -204,7 +204,8 @@ class _Writer:
         if kind == "real":
             self._if(known, f"{total} += {value}", f"{number} += 1")
             result = f"divide({total}, float({number}))" if divided else total
-            return result, f"{number} > 0 and {total} == {total}"
+            some = self._always(aggregate, known) or f"{number} > 0"
+            return result, _both(some, f"{total} == {total}")
         wraps = self._register("whole")
         self._if(
             known,
@@ -219,14 +220,20 @@ class _Writer:
             result = f"average({total}, {number}) if {number} > 0 else 0"
         elif divided:
             result = f"divide(float({total}), float({number}))"
-        return result, f"{number} > 0 and {wraps} == 0"
+        some = self._always(aggregate, known) or f"{number} > 0"
+        return result, _both(some, f"{wraps} == 0")
 
     def extreme(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         best, number = self._register(kind), self._register("whole")
         better = f"({number} == 0 or {self._before(aggregate.name == 'max', kind, value, best)})"
         self._if([*known, better], f"{best} = {value}", f"{number} = 1")
-        return best, f"{number} == 1"
+        return best, self._always(aggregate, known) or f"{number} == 1"
+
+    @staticmethod
+    def _always(aggregate: Aggregate, known: list[str]) -> str:
+        """Return `True` if each event has a value, so that there is always a result; else nothing."""
+        return TRUE if not known and aggregate.filter is None else ""
 
     def _before(self, greater: bool, kind: RegisterKind, one: str, other: str) -> str:
         if kind == "text":
@@ -237,10 +244,9 @@ class _Writer:
     def first(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         kept, number = self._register(kind), self._register("whole")
-        if aggregate.name == "first":
-            known = [*known, f"{number} == 0"]
-        self._if(known, f"{kept} = {value}", f"{number} = 1")
-        return kept, f"{number} == 1"
+        fresh = [f"{number} == 0"] if aggregate.name == "first" else []
+        self._if([*known, *fresh], f"{kept} = {value}", f"{number} = 1")
+        return kept, self._always(aggregate, known) or f"{number} == 1"
 
     def by(self, aggregate: Aggregate) -> Named:
         """Write `min_by` or `max_by`: the value may be NULL where the key is best."""

@@ -14,7 +14,13 @@ import numpy as np
 from wex import limits
 from wex.compile.plan import PlannedLetters
 from wex.engine.kernels.buffers import allocate, owners_of
-from wex.engine.kernels.tracked import tracked_kernel
+from wex.engine.kernels.tracked import (
+    ENDS_BEFORE,
+    ENDS_HERE,
+    FLAG_BITS,
+    GOES_ON,
+    tracked_kernel,
+)
 from wex.engine.kernels.types import KernelResult, Segments, read_only
 from wex.engine.machines.programs import program_of
 from wex.engine.machines.tables import CODED, MachineTables
@@ -35,15 +41,15 @@ class Tracked(NamedTuple):
     """The automata of a window; `classes` has the class of a code and the bits of the own predicates.
 
     `entry[p]` is the window state of a start at prefix state p before its first event, or -1.
+    `moves[state, class]` has the next state and what happens on the way: flags of the kernel.
+    `final[state]`: a window may end with the stream.
     """
 
     classes: NDArray[np.uint16]
     prefix: NDArray[np.int32]
     entry: NDArray[np.int32]
-    move: NDArray[np.int32]
+    moves: NDArray[np.int32]
     final: NDArray[np.bool_]
-    lasts: NDArray[np.bool_]
-    until: NDArray[np.bool_]
 
 
 class OwnRegisters(NamedTuple):
@@ -94,10 +100,12 @@ class TrackedMachine:
         written = int(buffers.written[-1]) if count else 0
         open_starts = int(buffers.kept[-1]) if count and not last else 0
         starts, ends = buffers.starts[:written], buffers.ends[:written]
-        order = np.lexsort((starts, ends))
+        if (ends[1:] < ends[:-1]).any():  # they are in the order of their starts
+            order = np.argsort(ends, kind="stable")
+            starts, ends = starts[order], ends[order]
         result = KernelResult(
-            starts[order],
-            ends[order],
+            starts,
+            ends,
             owners_of(buffers.written, written),
             buffers.panes[:open_starts],
             buffers.slots[:open_starts],
@@ -133,19 +141,43 @@ def tracked_machine(window: PlannedWindow, plan: Plan, clauses: KernelClauses) -
         truths = tuple(row[at] for at in shared)
         code = _bits(truths) if coded else rows.index(truths)
         classes[code, _bits([row[at] for at in own])] = tables.by_letter[letter]
+    moves, entry = _moves(tables, window, until=window.until is not None)
     return TrackedMachine(
         clauses,
         Tracked(
             classes,
             np.ascontiguousarray(tables.prefix, dtype=np.int32),
-            np.where(tables.born.max(axis=1, initial=-1) >= 0, window.starts, -1).astype(np.int32),
-            tables.move,
-            tables.final,
-            tables.lasts,
-            tables.until,
+            entry,
+            moves,
+            np.concatenate([tables.final, np.zeros(len(moves) - len(tables.final), np.bool_)]),
         ),
         program_of(guard for guard in guards if isinstance(guard, RunningTest)),
         letters,
+    )
+
+
+def _moves(
+    tables: MachineTables, window: PlannedWindow, *, until: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the moves with their flags, and the states of starts before their first event.
+
+    These states are copies: a window has at least one event, so none ends before the first.
+    """
+    after = np.maximum(tables.move, 0)
+    lives = tables.move >= 0
+    final = lives & tables.final[after]
+    goes_on = lives & (tables.lasts[after] | (until & final))
+    flags = GOES_ON * goes_on + (0 if until else ENDS_HERE * final)
+    moves = (after << FLAG_BITS) + flags
+    ends_before = ENDS_BEFORE * (tables.final[:, None] & tables.until[None, :]) if until else 0
+    entries = np.unique(window.starts[window.starts >= 0])
+    number = np.full(len(moves), -1, dtype=np.int32)
+    number[entries] = len(moves) + np.arange(len(entries))
+    begins = tables.born.max(axis=1, initial=-1) >= 0
+    entry = np.where(begins, number[np.maximum(window.starts, 0)], -1)
+    return (
+        np.concatenate([moves + ends_before, moves[entries]]).astype(np.int32),
+        entry.astype(np.int32),
     )
 
 

@@ -210,8 +210,8 @@ def _check_slots(
         case Sliding(size=size):
             _within(slots, 0, size, "a slot")
             require((slots == ages).all(), "a slot is wrong")
-        case Automata() | Tracked() as tables:
-            _within(slots, 0, len(tables.move), "a state of the window automaton")
+        case Automata(move=table) | Tracked(moves=table):
+            _within(slots, 0, len(table), "a state of the window automaton")
 
 
 def _check_folds(
