@@ -101,6 +101,8 @@ SPECS = [
     STREAM + "window w where begin + 2 = end and [x > x[-1]](begin) window z match [x[-2] = x] any* [ok]",
     STREAM + "window w match ([x > 1] any{3} | [x < 2] any{5})+ keep longest measure max_by(d, t) as m",
     "stream s (x int, y real) nulls skip window w match [y > 1.5] [x < 9]* [y - y[-1] > 0.5] measure avg(x) as a",
+    STREAM + f"window w match any [x <= max(x) and y >= min(y)[-1]]* [sum(x) > 9 or avg(y) > 3.5] measure {ALL}",
+    STREAM + "nulls skip window w match [name != max(name)[-1]]* [min_by(name, x) = 'vv'] until [count() > 3] or end keep longest",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",
 ]  # fmt: skip
 

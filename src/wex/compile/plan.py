@@ -162,4 +162,5 @@ CLASSES: tuple[type, ...] = (
     DFA, Type, Measure, terms.Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
     terms.Always, terms.Comparison, terms.Truth, terms.IsFirst, terms.Not, terms.And, terms.Or,
+    terms.RunningTest,
 )  # fmt: skip

@@ -125,12 +125,17 @@ class TrackedKernel:
         self._compiled = _kernel(inlined(self._step), inlined(load), inlined(store), digest)
         self._as_python = _kernel(self._counted, load, store, digest).function
 
-    def __call__(self, *arguments: Any) -> bool:
-        """Write the windows of a batch and the starts open after it; False: there is no room."""
-        if self._steps < STEPS_AS_PYTHON:
-            with suppress(_ManyStepsError), interpreted():
-                return bool(self._as_python(*arguments))
-        return bool(self._compiled(*arguments))
+    def __call__(self, *arguments: Any) -> bool | None:
+        """Write the windows of a batch and the starts open after it.
+
+        False: there is no room; None: the kernel is to be compiled. Either way it is called again
+        with new buffers.
+        """
+        if self._steps > STEPS_AS_PYTHON:
+            return bool(self._compiled(*arguments))
+        with suppress(_ManyStepsError), interpreted():
+            return bool(self._as_python(*arguments))
+        return None
 
     def _counted(self, *arguments: Any) -> object:
         self._steps += 1

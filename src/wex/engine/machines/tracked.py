@@ -89,13 +89,15 @@ class TrackedMachine:
             buffers = allocate(streams, room, last=last)
             taken = np.zeros(len(codes) if oldest else 0, dtype=np.bool_)
             kept = _registers(self.program, len(buffers.panes))
-            if kernel(
+            done = kernel(
                 codes, read_only(clock), self.tables, self.clauses, streams, tuple(columns),
                 self.program.initial, *map(read_only, registers), buffers, taken, *kept, last,
-            ):  # fmt: skip
+            )  # fmt: skip
+            if done:
                 break
-            limits.require("windows", 2 * room, "the windows of one batch")
-            room *= 4
+            if done is False:
+                limits.require("windows", 2 * room, "the windows of one batch")
+                room *= 4
         count = len(buffers.written)
         written = int(buffers.written[-1]) if count else 0
         open_starts = int(buffers.kept[-1]) if count and not last else 0
