@@ -257,7 +257,7 @@ def _check_running(guard: RunningTest, fields: Scope) -> None:
     _check_guard(guard.test, scope, 0)
     for atom in atoms(guard.test):
         for field in fields_of(atom):
-            deepest = MAX_HISTORY + 1 if field.name.startswith(RESULT) else MAX_LOOKBACK
+            deepest = MAX_HISTORY if field.name.startswith(RESULT) else MAX_LOOKBACK
             require(-field.offset <= deepest, "an aggregate looks back too far")
 
 

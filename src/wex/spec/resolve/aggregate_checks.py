@@ -44,7 +44,7 @@ class Place(Enum):
         "the events before a window belong to no window, so there is nothing to aggregate",
     )
     ASSUME = "assume", "an assumption is about streams, not about windows"
-    WHERE = "where", "a formula is about positions, of which only two belong to a start and an end"
+    WHERE = "where", "a formula is about positions, and does not read a window from its start"
     ARGUMENT = "argument", "an aggregate is taken over values of events, not of aggregates"
 
     @property
@@ -77,10 +77,6 @@ def aggregate_so_far(events: EventTypes, node: tree.Call) -> Type | None:
         hint = NOT_SO_FAR.get(name, "use it in `measure` and `having`")
         message = f"`{name}` cannot be computed event by event, as a predicate needs it"
         events.problems.add("aggregate-here", node, message, hint)
-        return None
-    if -node.offset > MAX_HISTORY:
-        message = f"an aggregate can look back at most {MAX_HISTORY} events, got {-node.offset:,}"
-        events.problems.add("count-too-large", node, message, "use a smaller index")
         return None
     return aggregate_type(events, node)
 

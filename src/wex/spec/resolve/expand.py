@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wex.spec import tree
 from wex.spec.aggregates import is_aggregate
 from wex.spec.numbers import MAX_LOOKBACK
+from wex.spec.resolve.aggregate_checks import MAX_HISTORY
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 
@@ -80,12 +81,23 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
             message = f"with its lets expanded, this looks back {lookback:,} events"
             hint = f"the maximum lookback is {MAX_LOOKBACK:,}"
             problems.add("count-too-large", _place(item), message, hint)
+        history = _deepest_history(item)
+        if history > MAX_HISTORY:
+            message = f"an aggregate here looks back {history:,} events"
+            hint = f"an aggregate can look back at most {MAX_HISTORY} events"
+            problems.add("count-too-large", _place(item), message, hint)
 
 
 def deepest_lookback(node: tree.Node) -> int:
     """Return how many events back a node reads, at most."""
     reads = (part for part in tree.walk(node) if isinstance(part, tree.Ref | tree.IsFirst))
     return max((-part.offset for part in reads), default=0)
+
+
+def _deepest_history(item: tree.Node) -> int:
+    """Return how many events back an aggregate of a predicate looks, at most."""
+    calls = (part for part in tree.walk(item) if isinstance(part, tree.Call))
+    return max((-call.offset for call in calls), default=0)
 
 
 def _place(item: tree.Assume | tree.Window) -> tree.Node:
