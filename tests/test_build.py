@@ -51,9 +51,10 @@ def rebuilt(node: tree.Expr) -> w.Expr:
             return like(rebuilt(pattern))
         case tree.IsNull(value, negated):
             return rebuilt(value).is_not_null() if negated else rebuilt(value).is_null()
-        case tree.Call(name, args, condition):
+        case tree.Call(name, args, condition, offset):
             call = w.call(name.text, *map(rebuilt, args))
-            return call.filter(rebuilt(condition)) if condition else call
+            call = call.filter(rebuilt(condition)) if condition else call
+            return call[offset] if offset else call
         case tree.Compare(operands, ops):
             first, *rest = map(rebuilt, operands)
             chain = [part for pair in zip(ops, rest, strict=True) for part in pair]

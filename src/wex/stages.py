@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wex.engine.machines.choose import Machine
+    from wex.engine.machines.tracked import TrackedMachine
     from wex.spec import Meaning, SpecLike
 
 
@@ -57,11 +58,11 @@ class Stage:
         return PerWindow(windows.meaning, tuple(map(self.function, windows.values)))
 
 
-def machines_of(plan: Plan) -> tuple[Machine, ...]:
+def machines_of(plan: Plan) -> tuple[Machine | TrackedMachine, ...]:
     """Return the machine of each window of a plan."""
     from wex.engine.machines.choose import machine_of  # noqa: PLC0415  (the kernels load numba)
 
-    return tuple(map(machine_of, plan.windows))
+    return tuple(machine_of(window, plan) for window in plan.windows)
 
 
 TEXT = "text"  # the input of the first stage: text, the path of a file, or a tree built in Python

@@ -77,10 +77,10 @@ def test_derivatives_have_the_sequences_that_positions_have(
     except DataError:  # 0 / 0
         return
     regex = found.expanded.windows[0].pairs[0].match
-    ends = definition.ends(regex, 0)
+    ends = definition.ends(regex, 0, 0)
     assert has_empty(regex) == (0 in ends)
     for position in range(len(events)):
-        letter = frozenset(p for p in definition.truths if definition.true_at(p, position))
+        letter = frozenset(p for p in definition.truths if definition.true_at(p, position, 0))
         regex = derivative(regex, letter)
         assert has_empty(regex) == (position + 1 in ends)
 

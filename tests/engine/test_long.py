@@ -46,6 +46,11 @@ WINDOWS = {
     "a chain, disjoint": "match [x = 9] any{9} [ok] keep disjoint",
     "having": "match [x > 2]+ having s >= 12 keep disjoint",
     "having, shortest": "match [x > 1]+ having s >= 8 keep shortest",
+    "tracked": "match [x < 5] [x >= first(x)]* [x < first(x)]",
+    "tracked, until": "match [sum(x) < 20]+ until [sum(x) + x >= 20 or name = min(name)] or end keep longest",
+    "tracked, within": "match any [x <= max(x)[-1] and avg(x) > 3]+ within 9 seconds keep disjoint",
+    "tracked, many guards": "match [x < 5] ([x = 1] | [x = 2 and ok] | [name = 'a'] | [x = 3] | [x = 4]"
+    " | [x = 5] | [x = 6] | [x > 6] | [name = 'b' and x = 0])* [count() > 3 and x > avg(x)] keep shortest",
     "many guards": "match "
     + " | ".join(f"[x = {n} and ok] [x > {n}]" for n in range(6))
     + " | [name = 'a'] [name = 'b'] [x < 9 and x[-2] < 5]",

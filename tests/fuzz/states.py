@@ -104,6 +104,8 @@ SPECS = [
     " [year(d) = 1970 and floor(t, 10 seconds) != floor(t[-1], 10 seconds)] window z match [name[-1] is null]",
     "stream s (x int, y real) nulls skip window w match [y > 1.5] [x < 9]* [y - y[-1] > 0.5] measure avg(x) as a",
     STREAM + "window w runs of side, ok measure sum(x) as s, collect(v) as c window u sessions gap 2 seconds",
+    STREAM + f"window w match any [x <= max(x) and y >= min(y)[-1]]* [sum(x) > 9 or avg(y) > 3.5] measure {ALL}",
+    STREAM + "nulls skip window w match [name != max(name)[-1]]* [min_by(name, x) = 'vv'] until [count() > 3] or end keep longest",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",
 ]  # fmt: skip
 

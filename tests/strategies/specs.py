@@ -27,7 +27,7 @@ PREDICATE_LETS = ("up", "up2")
 
 offsets = st.integers(-2, 0)
 _ops = trees.ops
-_equality = st.sampled_from(["=", "!="])
+_equality: st.SearchStrategy[tree.CompareOp] = st.sampled_from(["=", "!="])
 
 
 def name(text: str) -> tree.Name:
@@ -312,10 +312,81 @@ runs = st.one_of(
 )
 
 
+# --- Predicates with aggregates over the window so far
+
+
 @st.composite
-def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -> tree.Window:
+def _so_far(draw: st.DrawFn, names: list[str], *args: st.SearchStrategy[tree.Expr]) -> tree.Expr:
+    call = _call(draw(st.sampled_from(names)), *map(draw, args))
+    assert isinstance(call, tree.Call)
+    condition = draw(st.none() | st.none() | predicates)
+    return replace(call, filter=condition, offset=draw(st.sampled_from([0, 0, 0, -1, -2])))
+
+
+_extremes = ["min", "max", "first", "last"]
+_sums = ["sum", "avg"]
+_counts = (
+    _so_far(["count"]) | _so_far(["count"], integers | reals) | _so_far(["count_if"], predicates)
+)
+_running_values = (
+    _arithmetic(integers | _so_far([*_extremes, "sum"], integers) | _counts, ["+", "-", "*", "/"])
+    | _arithmetic(
+        reals | _so_far([*_extremes, *_sums], reals) | _so_far(["avg"], integers) | _counts,
+        ["+", "-", "*", "/"],
+    ),
+    _arithmetic(durations | _so_far([*_extremes, *_sums], durations), ["+", "-"]),
+    timestamps | _so_far(_extremes, timestamps),
+    dates | _so_far(_extremes, dates),
+)
+
+
+# Predicates that are often true of some starts and false of others.
+_telling = st.sampled_from(
+    [
+        tree.Compare((tree.Ref("n"), _call("first", tree.Ref("n"))), ("<=",)),
+        tree.Compare((tree.Ref("n"), _call("max", tree.Ref("n"))), ("<",)),
+        tree.Compare((_call("sum", tree.Ref("n")), tree.Int(2)), ("<=",)),
+        tree.Compare((_call("count"), tree.Int(3)), ("<",)),
+        tree.Compare((_call("avg", tree.Ref("x")), tree.Ref("x")), (">=",)),
+        tree.Compare((_call("min", tree.Ref("name")), tree.Ref("name")), ("=",)),
+    ]
+)
+
+
+@st.composite
+def _running_atoms(draw: st.DrawFn) -> tree.Expr:
+    form = draw(st.integers(0, 8))
+    if form > 5:
+        return draw(_telling)
+    if form == 0:
+        return draw(_so_far(["some", "every"], predicates))
+    if form == 1:
+        by = _so_far(["min_by", "max_by"], strings, reals | timestamps | strings)
+        texts = strings | _so_far(_extremes, strings) | by
+        return tree.Compare((draw(texts), draw(texts)), (draw(_equality),))
+    values = draw(st.sampled_from(_running_values))
+    return tree.Compare((draw(values), draw(values)), (draw(_ops),))
+
+
+running_predicates = st.recursive(_running_atoms() | _atoms(), _logic, max_leaves=3)
+_running_atom = st.builds(tree.Atom, _telling | running_predicates | predicates)
+_running_loop = st.builds(lambda body: tree.Repeat(body, 0, None), _running_atom)
+running_regexes = regexes_of(_running_atom) | st.builds(
+    lambda first, loop, last: tree.Concat((first, loop, last)),
+    _running_atom | st.just(tree.Anything()),
+    _running_loop,
+    _running_atom,
+)
+
+
+@st.composite
+def windows(
+    draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True, running: bool = True
+) -> tree.Window:
     """Windows of every form, with every clause."""
-    pair = st.builds(tree.Pair, st.none() | regexes, regexes)
+    running = running and draw(st.sampled_from([False, False, True]))
+    pair = st.builds(tree.Pair, st.none() | regexes, running_regexes if running else regexes)
+    follow = running_predicates if running else predicates
     run = draw(runs) if draw(st.integers(0, 5)) == 0 else None
     by_pairs = not run and (not formulas_too or draw(st.booleans()))
     values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
@@ -329,7 +400,7 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
         where=None if by_pairs or run else draw(formulas()),
         runs=run,
-        until=None if run else draw(st.none() | st.builds(tree.Until, predicates, st.booleans())),
+        until=None if run else draw(st.none() | st.builds(tree.Until, follow, st.booleans())),
         within=draw(st.sampled_from([None, tree.Within(tree.Int(amount), name(unit))])),
         keep=draw(
             st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
@@ -350,7 +421,9 @@ def declared_field(field: str) -> tree.Field:
 
 
 @st.composite
-def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.Spec:
+def specs(
+    draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2, running: bool = True
+) -> tree.Spec:
     """Return specs over one stream with a field of every type."""
     stream = tree.Stream(
         name("events"),
@@ -364,7 +437,10 @@ def specs(draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2) -> tree.
         stream,
         tuple(tree.Let(name(each), value) for each, value in LETS.items()),
         tuple(draw(st.lists(st.builds(tree.Assume, regexes, st.booleans()), max_size=1))),
-        tuple(draw(windows(f"w{at}", formulas_too=formulas_too)) for at in range(count)),
+        tuple(
+            draw(windows(f"w{at}", formulas_too=formulas_too, running=running))
+            for at in range(count)
+        ),
     )
 
 

@@ -66,7 +66,7 @@ def _compound(inner: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Exp
     return st.one_of(
         st.builds(tree.Neg, inner),
         st.builds(tree.Binary, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner, inner),
-        st.builds(tree.Call, names, _some(inner, 0), st.none() | inner),
+        st.builds(tree.Call, names, _some(inner, 0), st.none() | inner, st.integers(-2, 0)),
         _comparisons(inner),
         st.builds(tree.Between, inner, inner, inner, st.booleans()),
         st.builds(tree.In, inner, _some(inner), st.booleans()),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.regions.graph import SILENT
 from wex.compile.guards import as_written, deciding_parts, guards_of, predicates
+from wex.compile.measures import deciding_guard
 from wex.compile.to_predicate import predicate_of
 from wex.spec import tree
 from wex.theory.terms import fields
-from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def fields_read(meaning: Meaning, index: int) -> list[str]:
         field.name
         for part in deciding_parts(window)
         for predicate in predicates(part)
-        for field in fields(guard_of(predicate, meaning.fields))
+        for field in fields(deciding_guard(predicate, meaning.fields))
     }
     return [name for name in meaning.fields if name in read]
 

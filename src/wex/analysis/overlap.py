@@ -130,7 +130,7 @@ class Overlap:
         if timed:
             starts = Starts(self.analysis.timed_contexts, self.window)
             endless = starts.endless(same_moment=True) & starts.alive
-        faithful = self.window.faithful or (timed and not clauses.having)
+        faithful = self.window.faithful or (timed and not (clauses.having or clauses.running))
         uncounted = clauses.within_events is not None and not self.window.counted
         if not starts.contexts.regions.exact or not faithful or uncounted:
             return self._from_open_starts()

@@ -148,6 +148,8 @@ class Analysis:
         """Return the reason why counting on the automata is not exact."""
         if not self.contexts.regions.exact:
             return "the predicates relate events in more ways than the analysis can distinguish"
+        if self.window.clauses.running:
+            return "predicates with aggregates hold for one start and not for another"
         if self.window.clauses.having:
             return "`having` may drop any window"
         return "the number of events in the time of `within` depends on the gaps between them"
@@ -247,7 +249,11 @@ class Analysis:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
         counted = clauses.within_events is None or window.counted
-        faithful = counted and clauses.within_time is None and not clauses.drops_starts_late
+        faithful = (
+            counted
+            and clauses.within_time is None
+            and not (clauses.drops_starts_late or clauses.running)
+        )
         if not (clauses.single or clauses.cuts) and faithful and self.contexts.regions.exact:
             by_life = self._by_long_life(
                 what, starts, lambda run: len(run.states), self._replay_held
@@ -292,6 +298,8 @@ class Analysis:
 
     def with_held(self, events: list[Event], n: int) -> list[Event] | None:
         """Return the events if they conform and a plan holds at least n starts on them."""
+        if self.window.clauses.running:
+            return None  # the automata do not know which starts their aggregates keep alive
         if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
         return events if len(held_starts(self.meaning, self.index, events)) >= n else None

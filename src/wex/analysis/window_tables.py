@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.analysis.lifetimes import DEAD, heaviest
+from wex.analysis.own_letters import over_events
 from wex.automata.dfa import common_classes
 from wex.automata.explore import coreachable, explore
 from wex.compile.clauses import NO_CLAUSES
@@ -116,7 +117,7 @@ def analysed_window(
     With `planned` as a plan runs it, which never looks ahead; with `plain` without `within` and
     `keep`.
     """
-    compiled = compile_window(meaning, index)
+    compiled = over_events(compile_window(meaning, index))
     window, form = compiled.window, compiled.form
     letters = len(compiled.letters)
     follows = [

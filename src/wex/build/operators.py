@@ -6,6 +6,7 @@ into nodes. Mistakes raise the same SpecError as in text.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
@@ -51,16 +52,16 @@ class Expr:
             hint = f"write how many events to look back, as in {node}[-1]"
             message = f"expected a whole number as index, got {type(index).__name__}"
             fail("lookback-not-constant", text, message, hint)
-        if not isinstance(node, tree.Ref | tree.IsFirst) or node.offset:
+        if not isinstance(node, tree.Ref | tree.IsFirst | tree.Call) or node.offset:
             hint = f"write w.prev({node}, {-index})"
-            fail("lookback-here", text, "only a name can have an index", hint)
+            fail("lookback-here", text, "only a name or an aggregate can have an index", hint)
         span = Span(len(str(node)) + 1, len(text) - 1)
         problems = Problems(Source(text))
         offset = check_index(problems, str(node), tree.Int(index, span=span))
         problems.raise_if_any()
         if isinstance(node, tree.IsFirst):
             return Expr(tree.IsFirst(offset))
-        return Expr(tree.Ref(node.name, offset))
+        return Expr(replace(node, offset=offset))
 
     def __call__(self, position: Expr) -> Expr:
         """Return the formula that this predicate holds at a position."""
@@ -231,7 +232,7 @@ class Expr:
             fail("filter-here", str(self.node), "only an aggregate can have a filter", hint)
         filters = [] if self.node.filter is None else [self.node.filter]
         condition = tree.flat(tree.And, [*filters, node_of(predicate)])
-        return Expr(tree.Call(self.node.name, self.node.args, condition))
+        return Expr(replace(self.node, filter=condition))
 
 
 class Let(Expr):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex.spec.aggregates import uses_aggregates
 from wex.spec.types import EVENT_UNITS, microseconds
 
 if TYPE_CHECKING:
@@ -30,21 +31,31 @@ class Clauses:
     within_time: int | None
     keep: str
     having: bool
+    running: bool = False  # predicates have aggregates: two starts in one state may part
+
+    @property
+    def waits(self) -> bool:
+        """Whether `keep` waits until all windows of a batch are found: their order is not enough.
+
+        It waits for `having`. And starts with aggregates of their own are followed one by one,
+        whereas `keep disjoint` has to know of each end the starts.
+        """
+        return self.having or (self.running and self.keep == "disjoint")
 
     @property
     def early_keep(self) -> str:
-        """The `keep` that acts while windows are found; `all` if it waits for `having`."""
-        return "all" if self.having else self.keep
+        """The `keep` that acts while windows are found; `all` if it waits."""
+        return "all" if self.waits else self.keep
 
     @property
     def keeps_late(self) -> bool:
-        """Whether `keep` chooses among the windows that satisfy `having`, when they are found."""
-        return self.having and self.keep != "all"
+        """Whether `keep` chooses among the windows of a batch when they are found."""
+        return self.waits and self.keep != "all"
 
     @property
     def drops_starts_late(self) -> bool:
         """Whether a late `keep` removes open starts, too: those of chosen windows, or all others."""
-        return self.having and self.keep in ("shortest", "disjoint")
+        return self.waits and self.keep in ("shortest", "disjoint")
 
     @property
     def oldest_wins(self) -> bool:
@@ -65,9 +76,9 @@ class Clauses:
     def single(self) -> bool:
         """Whether of two starts in one window state the older always wins, so that one is held.
 
-        With `within` it does not: the older one grows too old first.
+        With `within` it does not: the older one grows too old first. Nor with aggregates.
         """
-        return self.oldest_wins and self.limit is None
+        return self.oldest_wins and self.limit is None and not self.running
 
     @property
     def limit(self) -> int | None:
@@ -91,4 +102,5 @@ def clauses_of(window: tree.Window) -> Clauses:
         else None,
         keep=window.keep.text if window.keep else "all",
         having=window.having is not None,
+        running=any(uses_aggregates(part) for part in (*window.pairs, until) if part),
     )

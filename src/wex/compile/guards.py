@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from wex.automata.regex import RegexFactory
+from wex.compile.measures import deciding_guard
 from wex.spec import tree
 from wex.spec.types import CALENDAR_PARTS, CLOCK_PARTS, OTHER, read_moment
 from wex.theory.letters import Letters, letters_of
 from wex.theory.terms import fields
-from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ def predicates(node: tree.Node) -> list[tree.Expr]:
 def guards_of(nodes: Iterable[tree.Node], types: Mapping[str, Type]) -> dict[tree.Expr, Guard]:
     """Return the guard of each predicate below some nodes, in the order of the text."""
     written = dict.fromkeys(predicate for node in nodes for predicate in predicates(node))
-    return {predicate: guard_of(predicate, types) for predicate in written}
+    return {predicate: deciding_guard(predicate, types) for predicate in written}
 
 
 def as_written(guards: Mapping[tree.Expr, Guard]) -> dict[Guard, tree.Expr]:

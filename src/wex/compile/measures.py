@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
-from wex.spec.aggregates import signature
-from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
-from wex.theory.terms import Guard, Term, fields, offsets
+from wex.spec.aggregates import is_aggregate, signature, uses_aggregates
+from wex.spec.types import PREDICATE, Type
+from wex.theory.terms import RESULT, Aggregate, Guard, RunningTest, Term, fields, offsets, parts_of
 from wex.theory.translate import guard_of, term_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PREDICATE_AGGREGATES = ("count_if", "some", "every")
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """One aggregate of a measure: its name, its arguments and their types, its `filter`."""
-
-    name: str
-    arguments: tuple[Term | Guard, ...]
-    types: tuple[Type, ...]
-    filter: Guard | None
 
 
 @dataclass(frozen=True)
@@ -53,37 +44,76 @@ class Measure:
 
 
 def _offsets(aggregate: Aggregate) -> Iterator[int]:
-    for part in (*aggregate.arguments, aggregate.filter):
+    for part in parts_of(aggregate):
         if isinstance(part, Guard):
             yield from offsets(part)
-        elif part is not None:
+        else:
             yield from (field.offset for field in fields(part))
 
 
 def measure_of(measure: tree.Measure, stream_fields: Mapping[str, Type]) -> Measure:
     """Return a measure of an expanded spec as data."""
-    aggregates: list[Aggregate] = []
-    types: dict[str, Type] = {}
-
-    def without_calls(node: tree.Expr) -> tree.Expr:
-        match node:
-            case tree.Call(tree.Name(name), (value, *constants)) if name in FUNCTION_NAMES:
-                return tree.Call(node.name, (without_calls(value), *constants))
-            case tree.Call():
-                result = f"#{len(aggregates)}"
-                aggregates.append(_aggregate(node, stream_fields))
-                types[result] = _result_type(node, stream_fields)
-                return tree.Ref(result)
-            case tree.Neg(value):
-                return tree.Neg(without_calls(value))
-            case tree.Binary(op, left, right):
-                return tree.Binary(op, without_calls(left), without_calls(right))
-        return node
-
-    value = without_calls(measure.value)
+    results = _Results(stream_fields)
+    value = results.named_in(measure.value)
     return Measure(
-        measure.name.text, tuple(aggregates), term_of(value, types), type_of(value, types)
+        measure.name.text,
+        tuple(results.aggregates),
+        term_of(value, results.types),
+        type_of(value, results.types),
     )
+
+
+def deciding_guard(predicate: tree.Expr, stream_fields: Mapping[str, Type]) -> Guard:
+    """Return the guard of a predicate that decides about windows, with aggregates or without.
+
+    >>> from wex.spec.types import REAL
+    >>> top = tree.Call(tree.Name("max"), (tree.Ref("x"),), offset=-1)
+    >>> guard = deciding_guard(tree.Compare((tree.Ref("x"), top), (">",)), {"x": REAL})
+    >>> guard.test.right.name, guard.test.right.offset, guard.aggregates[0].name
+    ('#0', -1, 'max')
+    """
+    if not uses_aggregates(predicate):
+        return guard_of(predicate, stream_fields)
+    results = _Results(stream_fields)
+    named = results.named_in(predicate)
+    return RunningTest(
+        guard_of(named, {**stream_fields, **results.types}), tuple(results.aggregates)
+    )
+
+
+class _Results:
+    """The aggregates in an expression, and names for their results: fields `#0`, `#1` and so on."""
+
+    def __init__(self, stream_fields: Mapping[str, Type]) -> None:
+        self._fields = stream_fields
+        self.aggregates: list[Aggregate] = []
+        self.types: dict[str, Type] = {}
+
+    def named_in(self, node: tree.Expr) -> tree.Expr:
+        """Return an expression with each aggregate replaced by the name of its result."""
+        named = self._named_below(node)
+        assert isinstance(named, tree.Expr)
+        return named
+
+    def _named_below(self, node: tree.Node) -> tree.Node:
+        if isinstance(node, tree.Call) and is_aggregate(node):
+            return self._named(node)
+        changed: dict[str, object] = {}
+        for part in dataclasses.fields(node):
+            value = getattr(node, part.name)
+            if isinstance(value, tree.Node):
+                changed[part.name] = self._named_below(value)
+            elif isinstance(value, tuple) and any(isinstance(item, tree.Node) for item in value):
+                changed[part.name] = tuple(map(self._named_below, value))
+        return replace(node, **changed) if changed else node  # type: ignore[arg-type]
+
+    def _named(self, call: tree.Call) -> tree.Expr:
+        aggregate = _aggregate(call, self._fields)
+        if aggregate not in self.aggregates:
+            self.aggregates.append(aggregate)
+        name = f"{RESULT}{self.aggregates.index(aggregate)}"
+        self.types[name] = _result_type(call, self._fields)
+        return tree.Ref(name, call.offset)
 
 
 def _aggregate(call: tree.Call, fields: Mapping[str, Type]) -> Aggregate:

@@ -13,7 +13,7 @@ from wex.automata.dfa import DFA
 from wex.compile import codec
 from wex.compile.clauses import Clauses
 from wex.compile.codec import Serializable
-from wex.compile.measures import Aggregate, Measure
+from wex.compile.measures import Measure
 from wex.framing import Frame
 from wex.spec.types import Type
 from wex.theory import terms
@@ -168,8 +168,9 @@ class Plan(Serializable):
 
 CLASSES: tuple[type, ...] = (
     Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions,
-    DFA, Type, Measure, Aggregate,
+    DFA, Type, Measure, terms.Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
     terms.Local, terms.Calendar,
     terms.Always, terms.Comparison, terms.Truth, terms.Like, terms.IsNull, terms.IsFirst, terms.Not, terms.And, terms.Or,
+    terms.RunningTest,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import DFA
-from wex.compile.measures import PREDICATE_AGGREGATES, Aggregate, Measure
+from wex.compile.measures import PREDICATE_AGGREGATES, Measure
 from wex.compile.plan import (
     Plan,
     PlannedAssumptions,
@@ -24,11 +24,14 @@ from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
 from wex.spec.numbers import MAX_LOOKBACK
 from wex.spec.patterns import parts as parts_of
+from wex.spec.resolve.aggregate_checks import MAX_HISTORY, NOT_SO_FAR
 from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type, is_zone
 from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import COMPARE, WHOLE
 from wex.theory.terms import (
+    RESULT,
     Absolute,
+    Aggregate,
     Always,
     And,
     Arithmetic,
@@ -44,8 +47,10 @@ from wex.theory.terms import (
     Negative,
     Not,
     Or,
+    RunningTest,
     Term,
     Truth,
+    atoms,
     kind_of,
     offsets,
 )
@@ -60,6 +65,9 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 1 << 16  # kernels have classes of letters in two bytes
 MOST_ARGUMENTS = 8
+MOST_RUNNING = (
+    16  # predicates with aggregates of one window: tables have a column for each combination
+)
 DEPTH = 400  # of nested terms and guards: twice what a spec can have, with all lets expanded
 OPERATORS = ("+", "-", "*", "/", "//", "%")
 
@@ -71,7 +79,10 @@ def check_plan(plan: object) -> None:
     require(isinstance(plan.stream, PlannedStream), "it has no stream")
     fields = _check_stream(plan.stream)
     for guard in _tuple(plan.guards, "guards"):
-        _check_guard(guard, fields, 0)
+        if isinstance(guard, RunningTest):
+            _check_running(guard, fields)
+        else:
+            _check_guard(guard, fields, 0)
     require(_tuple(plan.windows, "windows"), "it has no windows")
     for window in plan.windows:
         require(isinstance(window, PlannedWindow), "expected a window")
@@ -262,6 +273,23 @@ def _check_guard(guard: object, scope: Scope, depth: int) -> None:
             require(False, "expected a guard")
 
 
+def _check_running(guard: RunningTest, fields: Scope) -> None:
+    """Check a predicate with aggregates: of those that are computed event by event."""
+    scope = dict(fields)
+    for number, aggregate in enumerate(_tuple(guard.aggregates, "aggregates")):
+        result = _check_aggregate(aggregate, fields)
+        assert isinstance(aggregate, Aggregate)
+        known = aggregate.name in AGGREGATES and aggregate.name not in NOT_SO_FAR
+        require(known and result not in (None, OTHER), "a predicate has an unexpected aggregate")
+        assert result is not None
+        scope[f"{RESULT}{number}"] = result
+    _check_guard(guard.test, scope, 0)
+    for atom in atoms(guard.test):
+        for field in fields_of(atom):
+            deepest = MAX_HISTORY if field.name.startswith(RESULT) else MAX_LOOKBACK
+            require(-field.offset <= deepest, "an aggregate looks back too far")
+
+
 # --- Windows
 
 
@@ -316,6 +344,9 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
     require(_within(window.starts, -1, inside.states), "a window begins in an unknown state")
     if window.until is not None:
         _whole(window.until, "`until`", 0, (1 << letters) - 1)
+    running = [isinstance(plan.guards[at], RunningTest) for at in window.letters.guards]
+    require(sum(running) <= MOST_RUNNING, "there are too many predicates with aggregates")
+    require(window.clauses.running or not any(running), "a window has unexpected aggregates")
     _check_clauses(window.clauses, plan.stream)
     types: dict[str, Type] = {}
     for measure in _tuple(window.measures, "measures"):
@@ -341,6 +372,7 @@ def _asks_first(guard: Guard) -> bool:
 
 def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
     require(not _flag(clauses.or_end, "`or end`") or clauses.until, "`or end` needs `until`")
+    _flag(clauses.running, "`running`")
     require(clauses.keep in KEEP, "`keep` has an unknown value")
     require(None in (clauses.within_events, clauses.within_time), "there are two `within`")
     if clauses.within_events is not None:
@@ -454,6 +486,8 @@ def _check_assumptions(assumptions: PlannedAssumptions, plan: Plan) -> None:
     sizes = {
         len(_check_letters(letters, plan, position).rows) for position, letters in enumerate(phases)
     }
+    read = (plan.guards[number] for letters in phases for number in letters.guards)  # type: ignore[attr-defined]
+    require(not any(isinstance(guard, RunningTest) for guard in read), "assumptions aggregate")
     _whole(assumptions.first, "the first position of assumptions", 0, len(phases) - 1)
     table = _tuple(assumptions.table, "the table of assumptions")
     require(table, "assumptions have no states")

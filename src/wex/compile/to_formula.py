@@ -17,10 +17,12 @@ from wex.compile.window import ANYWHERE
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
-from wex.spec.resolve.runs import spelled_out
+from wex.spec.aggregates import uses_aggregates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from wex.spec import Meaning
 
 Op = Literal["=", "<", "<="]
 TRUE, FALSE = tree.Bool(True), tree.Bool(False)
@@ -43,13 +45,17 @@ def with_formulas(spec: tree.Spec) -> tree.Spec:
     """Return a spec whose windows are all given by formulas."""
     meaning = meaning_of(spec)
     windows = tuple(
-        window if window.where is not None else _translated(spec, spelled_out(window, spec.stream))
-        for window in spec.windows
+        window if window.where is not None else _translated(spec, meaning, number)
+        for number, window in enumerate(spec.windows)
     )
     return with_lookback(replace(spec, windows=windows, source=None), meaning)
 
 
-def _translated(spec: tree.Spec, window: tree.Window) -> tree.Window:
+def _translated(spec: tree.Spec, meaning: Meaning, number: int) -> tree.Window:
+    window = spec.windows[number]
+    if any(map(uses_aggregates, meaning.expanded.windows[number].pairs)):
+        message = f"window `{window.name.text}` has aggregates in `match`, and formulas have none"
+        raise WexError("formula-aggregate", message, "keep the regular expression")
     writer = _Writer(fresh_names(spec))
     begin, end = Boundary(tree.Mark("begin")), Boundary(tree.Mark("end"), 1)
     pairs = [

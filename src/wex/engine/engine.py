@@ -33,6 +33,7 @@ from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.state import schema
 from wex.engine.state.state import State
+from wex.engine.tracked_run import run_of
 from wex.engine.window_run import FoundWindows, Window, WindowRun
 from wex.spec.types import REAL
 from wex.stages import plan_of
@@ -68,10 +69,8 @@ class Engine:
         guarded = [name for name in self.fields if name in self.guarded]
         self.never_null = [name for name in guarded if name not in self.nullable]
         self.never_nan = [name for name in guarded if self.fields[name] == REAL]
-        self.windows = [Window(planned, most_configs) for planned in plan.windows]
-        readers = [
-            (window.planned.letters, window.first, window.planned.pad) for window in self.windows
-        ]
+        self.windows = [Window(planned, plan, most_configs) for planned in plan.windows]
+        readers = [(window.letters, window.first, window.planned.pad) for window in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
         self.assumption_check = AssumptionCheck(plan) if plan.assumptions else None
         lookbacks = [-offset for guard in plan.guards for offset in offsets(guard)]
@@ -120,7 +119,7 @@ class Engine:
             columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
-            WindowRun(self, window, number, batch, rows, prior, last=last)
+            run_of(window)(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), columns

@@ -14,7 +14,8 @@ from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
 from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
-from wex.engine.machines.choose import machine_of
+from wex.engine.machines.choose import Machine, machine_of
+from wex.engine.machines.tracked import TrackedMachine
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wex.compile.plan import PlannedWindow
+    from wex.compile.plan import Plan, PlannedWindow
     from wex.engine.arrays import Bools, Ints
     from wex.engine.data_errors import Key
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch, BatchView
+    from wex.engine.kernels.types import KernelResult
     from wex.engine.state.state import State
     from wex.errors import DataError
+
+
+REGISTER_TYPES = {"whole": pa.int64(), "real": pa.float64(), "text": pa.string()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +55,24 @@ class FoundWindows:
 class Window:
     """A window of a plan with its machine and its measures."""
 
-    def __init__(self, planned: PlannedWindow, most_configs: int) -> None:
+    def __init__(self, planned: PlannedWindow, plan: Plan, most_configs: int) -> None:
         self.planned = planned
         self.first = 0 if planned.pad else planned.lookback
-        self.machine = machine_of(planned, most_configs)
+        self.machine = machine_of(planned, plan, most_configs)
+        # The letters that are read for all rows; others depend on the start.
+        self.letters = planned.letters
+        if isinstance(self.machine, TrackedMachine):
+            self.letters = self.machine.letters
         self.measuring = WindowMeasures(planned)
-        # `keep` decides in the machine, or after `having` has been asked.
+        # `keep` decides in the machine, or when all windows of a batch are found.
         self.keeps_late = planned.clauses.keeps_late
+
+    def register_types(self) -> dict[str, pa.DataType]:
+        """Return the columns for the registers of an open start."""
+        if not isinstance(self.machine, TrackedMachine):
+            return {}
+        kinds = enumerate(self.machine.program.registers)
+        return {schema.register(number): REGISTER_TYPES[kind] for number, kind in kinds}
 
 
 class WindowRun:
@@ -74,6 +90,7 @@ class WindowRun:
         last: bool,
     ) -> None:
         self.engine, self.window, self.batch, self.prior = engine, window, batch, prior
+        self.rows = rows
         self.at, self.last_batch = at, last
         self.carried = prior.lists[schema.held(at)]
         self.counts = prior.counts(schema.held(at))
@@ -92,7 +109,8 @@ class WindowRun:
     def _no_starts(self, rows: BatchView) -> pa.Table:
         order = self.engine.stream.order_by
         time = self.batch.table.schema.field(order[0]).type if order else None
-        columns = schema.held_columns(time, self.window.measuring.types(rows))
+        parts = self.window.measuring.types(rows) | self.window.register_types()
+        columns = schema.held_columns(time, parts)
         return pa.table({name: empty_array(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
@@ -128,8 +146,14 @@ class WindowRun:
             self.carried.column(schema.CLOCK).to_numpy(),
             self.carried.column(schema.SLOT).to_numpy(),
         )
-        self.result = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
+        self.result = self._kernel_result(codes, segments)
         return self._reported(self.result.start, self.result.end, self.result.owners)
+
+    def _kernel_result(self, codes: NDArray[np.generic], segments: Segments) -> KernelResult:
+        """Run the machine over the batch."""
+        machine = self.window.machine
+        assert isinstance(machine, Machine)
+        return machine.run(codes, self.clock, segments, last=self.last_batch)
 
     def _reported(self, start: Ints, end: Ints, streams: Ints) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""
@@ -151,7 +175,8 @@ class WindowRun:
             ranges = Ranges(start, high)
             measures = self.measured.measures(ranges, fail)
         keep = self.window.measuring.kept(measures, len(start), fail)
-        if self.window.keeps_late and keep is not None:
+        if self.window.keeps_late:
+            keep = np.ones(len(start), dtype=np.bool_) if keep is None else keep
             keep = self._keep_late(keep, start, positions, ends, streams)
         if keep is not None and not keep.all():
             start, end, streams, positions, ends = (
@@ -220,17 +245,18 @@ class WindowRun:
         pane, slot = self.result.pane, self.result.slot
         streams = owners_of(self.result.kept, len(pane))
         positions = self._positions(pane, streams)
+        chosen = np.arange(len(pane))
         if self.window.keeps_late:
             left = (positions > self.last_end[streams]) & ~np.isin(pane, self.ended_starts)
-            pane, slot, streams, positions = (
-                column[left] for column in (pane, slot, streams, positions)
+            pane, slot, streams, positions, chosen = (
+                column[left] for column in (pane, slot, streams, positions, chosen)
             )
         clocks = self._clocks(pane, streams)
         if len(self.clock):
             # Kernels drop starts that are too old only where they act; here all of them go.
             left = self._in_time(clocks, streams)
-            pane, slot, streams, positions, clocks = (
-                column[left] for column in (pane, slot, streams, positions, clocks)
+            pane, slot, streams, positions, clocks, chosen = (
+                column[left] for column in (pane, slot, streams, positions, clocks, chosen)
             )
         sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         columns = {
@@ -250,12 +276,17 @@ class WindowRun:
             last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
+        columns |= self._register_columns(chosen)
         numbers = {
             schema.machine_state(self.at): self.result.state,
             schema.last_end(self.at): self.last_end,
             schema.count(schema.held(self.at)): sizes,
         }
         return pa.table(columns), numbers
+
+    def _register_columns(self, chosen: Ints) -> dict[str, pa.Array]:  # noqa: ARG002
+        """Return the registers of some of the open starts; most windows have none."""
+        return {}
 
     def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
         """Tell which starts `within` still allows to end with the last event."""

@@ -15,8 +15,9 @@ from wex.theory.terms import Guard, Term, rounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wex.compile.measures import Aggregate, Measure
+    from wex.compile.measures import Measure
     from wex.theory.evaluate import Gram, Value
+    from wex.theory.terms import Aggregate
 
 Inputs = list[tuple["Value", ...]]  # for each event of a window, the values of the arguments
 Place = tuple["Gram", int | None]  # an event by its gram, and where the first event lies
@@ -24,11 +25,12 @@ Place = tuple["Gram", int | None]  # an event by its gram, and where the first e
 
 def measured(measure: Measure, grams: Sequence[Place]) -> Value | list[Value]:
     """Return the value of a measure over the events of a window, each given by its gram."""
-    results = {f"#{n}": _aggregated(a, grams) for n, a in enumerate(measure.aggregates)}
+    results = {f"#{n}": aggregated(a, grams) for n, a in enumerate(measure.aggregates)}
     return value_of(measure.value, [results])  # type: ignore[list-item]
 
 
-def _aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
+def aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:
+    """Return the value of an aggregate over the events of a window, each given by its gram."""
     inputs: Inputs = []
     for gram, first in grams:
         if aggregate.filter is None or truth(aggregate.filter, gram, first=first):

@@ -14,15 +14,16 @@ import pyarrow as pa
 
 from wex import limits
 from wex.compile.guards import deciding_parts, predicates
-from wex.compile.measures import Measure, measure_of
+from wex.compile.measures import Measure, deciding_guard, measure_of
 from wex.compile.window import ANYWHERE
 from wex.engine.data_errors import arithmetic_error, does_not_fit
 from wex.reference.measures import measured
+from wex.reference.running import holds_so_far
 from wex.reference.runs import runs
 from wex.spec import tree
 from wex.spec.types import DATE, EVENT_UNITS, microseconds
 from wex.theory.evaluate import ArithmeticFault, Value, holds, truth
-from wex.theory.terms import Guard, fields
+from wex.theory.terms import Guard, RunningTest, fields
 from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from wex.reference.streams import Stream
     from wex.spec import Meaning
-    from wex.spec.types import Type
     from wex.theory.evaluate import Event, Gram
 
 Pair = tuple[int, int]
@@ -92,10 +92,17 @@ class Definition:
             padded = Grams(stream, meaning.lookbacks[index], pad=True)
             self.runs = runs(clause, padded, meaning.fields, self.order_by)
             window = self.window = replace(window, pairs=(), until=None)
-        self.truths = _truth_table(window, self.grams, meaning.fields)
+        written = dict.fromkeys(p for part in deciding_parts(window) for p in predicates(part))
+        guards = {predicate: deciding_guard(predicate, meaning.fields) for predicate in written}
+        self.running = {p: test for p, test in guards.items() if isinstance(test, RunningTest)}
+        self.truths = {
+            predicate: [self.grams.holds(guard, position) for position in self.grams.positions]
+            for predicate, guard in guards.items()
+            if predicate not in self.running
+        }
         self.measures = [measure_of(measure, meaning.fields) for measure in window.measures]
         self._measured: dict[Pair, dict[str, Value | list[Value]]] = {}
-        self._ends: dict[tuple[int, int], frozenset[int]] = {}
+        self._ends: dict[tuple[int, int, int], frozenset[int]] = {}
         self._having = guard_of(window.having, meaning.measures[index]) if window.having else None
 
     def windows(self) -> list[Window]:
@@ -125,56 +132,64 @@ class Definition:
         return {
             (b, end - 1)
             for pair in self.window.pairs
-            for b in self.ends(pair.after or ANYWHERE, self.first)
-            for end in self.ends(pair.match, b)
+            for b in self.ends(pair.after or ANYWHERE, self.first, self.first)
+            for end in self.ends(pair.match, b, b)
             if b < end
         }
 
-    def ends(self, regex: tree.Regex, start: int) -> frozenset[int]:
-        """Return every j such that the grams start … j-1 are in the language of an expression."""
-        key = (id(regex), start)
+    def ends(self, regex: tree.Regex, start: int, begin: int) -> frozenset[int]:
+        """Return every j such that the grams start … j-1 are in the language of an expression.
+
+        `begin` is the start of the window, over whose events so far predicates may aggregate.
+        """
+        key = (id(regex), start, begin if self.running else self.first)
         if key not in self._ends:
-            self._ends[key] = frozenset(self._compute_ends(regex, start))
+            self._ends[key] = frozenset(self._compute_ends(regex, start, begin))
         return self._ends[key]
 
-    def _compute_ends(self, regex: tree.Regex, start: int) -> set[int] | frozenset[int]:
+    def _compute_ends(self, regex: tree.Regex, start: int, begin: int) -> set[int] | frozenset[int]:
         match regex:
             case tree.Empty():
                 return {start}
             case tree.Anything():
                 return {start + 1} if start < self.count else set()
             case tree.Atom(predicate):
-                here = start < self.count and self.true_at(predicate, start)
+                here = start < self.count and self.true_at(predicate, start, begin)
                 return {start + 1} if here else set()
             case tree.Concat(parts):
                 reached = {start}
                 for part in parts:
-                    reached = {end for middle in reached for end in self.ends(part, middle)}
+                    reached = {end for middle in reached for end in self.ends(part, middle, begin)}
                 return reached
             case tree.Union(parts):
-                return {end for part in parts for end in self.ends(part, start)}
+                return {end for part in parts for end in self.ends(part, start, begin)}
             case tree.Intersection(parts):
-                return frozenset.intersection(*(self.ends(part, start) for part in parts))
+                return frozenset.intersection(*(self.ends(part, start, begin) for part in parts))
             case tree.Complement(body):
-                return set(range(start, self.count + 1)) - self.ends(body, start)
+                return set(range(start, self.count + 1)) - self.ends(body, start, begin)
             case tree.Repeat(body, low, high):
-                return self._repeated(body, low, high, start)
+                return self._repeated((body, low, high), start, begin)
         raise TypeError(regex)
 
-    def _repeated(self, body: tree.Regex, low: int, high: int | None, start: int) -> set[int]:
+    def _repeated(
+        self, repeat: tuple[tree.Regex, int, int | None], start: int, begin: int
+    ) -> set[int]:
+        body, low, high = repeat
         reached = {start}
         for _ in range(low):
-            reached = {end for middle in reached for end in self.ends(body, middle)}
+            reached = {end for middle in reached for end in self.ends(body, middle, begin)}
         ends = set(reached)
         more = 0
         while reached and (high is None or low + more < high):
-            reached = {end for middle in reached for end in self.ends(body, middle)} - ends
+            reached = {end for middle in reached for end in self.ends(body, middle, begin)} - ends
             ends |= reached
             more += 1
         return ends
 
-    def true_at(self, predicate: tree.Expr, position: int) -> bool:
-        """Tell whether the gram at a position satisfies a predicate."""
+    def true_at(self, predicate: tree.Expr, position: int, begin: int) -> bool:
+        """Tell whether the gram at a position satisfies a predicate, in a window from `begin` on."""
+        if predicate in self.running:
+            return holds_so_far(self.running[predicate], self.grams, position, begin)
         return self.truths[predicate][position - self.first]
 
     # --- W1: until
@@ -189,7 +204,7 @@ class Definition:
         return {
             (b, e)
             for b, e in pairs
-            if (e + 1 < self.count and self.true_at(until.predicate, e + 1))
+            if (e + 1 < self.count and self.true_at(until.predicate, e + 1, b))
             or (until.or_end and self.ended and e + 1 == self.count)
         }
 
@@ -329,7 +344,9 @@ class Formula:
             case tree.Holds() | tree.Call():
                 predicate, position = tree.held(node)
                 index = self.position(position, bound)
-                return index in self.domain and self.definition.true_at(predicate, index)
+                return index in self.domain and self.definition.true_at(
+                    predicate, index, self.begin
+                )
         raise TypeError(node)
 
     def _subsets(self) -> Iterator[frozenset[int]]:
@@ -359,15 +376,3 @@ _COMPARE_POSITIONS = {
     ">": int.__gt__,
     ">=": int.__ge__,
 }
-
-
-def _truth_table(
-    window: tree.Window, grams: Grams, fields: Mapping[str, Type]
-) -> dict[tree.Expr, list[bool]]:
-    """Return for each predicate that decides about a window the positions' truth values."""
-    written = dict.fromkeys(p for part in deciding_parts(window) for p in predicates(part))
-    guards = {predicate: guard_of(predicate, fields) for predicate in written}
-    return {
-        predicate: [grams.holds(guard, position) for position in grams.positions]
-        for predicate, guard in guards.items()
-    }

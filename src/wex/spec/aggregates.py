@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from wex.errors import WexError, did_you_mean
+from wex.spec import tree
 from wex.spec.types import (
     BOOL,
     DATE,
@@ -119,6 +120,22 @@ SYNONYMS = {
     "arg_min": "min_by", "arg_max": "max_by", "argmin": "min_by", "argmax": "max_by",
     "any_value": "first", "first_value": "first", "last_value": "last", "countif": "count_if",
 }  # fmt: skip
+
+
+def is_aggregate(node: tree.Node) -> bool:
+    """Tell whether a node is a call of an aggregate.
+
+    >>> is_aggregate(tree.Call(tree.Name("max"), (tree.Ref("x"),)))
+    True
+    >>> is_aggregate(tree.Call(tree.Name("abs"), (tree.Ref("x"),)))
+    False
+    """
+    return isinstance(node, tree.Call) and signature(node.name.text) is not None
+
+
+def uses_aggregates(node: tree.Node) -> bool:
+    """Tell whether there is an aggregate in a node, whose lets are expanded."""
+    return any(map(is_aggregate, tree.walk(node)))
 
 
 # --- User-defined aggregates

@@ -272,9 +272,10 @@ def _primary(expr: tree.Expr) -> str:
             return "is_first" + (f"[{offset}]" if offset else "")
         case tree.Mark(which):
             return which
-        case tree.Call(name, args, condition):
+        case tree.Call(name, args, condition, offset):
             text = f"{show(name)}({_list(args)})"
-            return text + (f" filter [{_expr(condition)}]" if condition else "")
+            text += f" filter [{_expr(condition)}]" if condition else ""
+            return text + (f"[{offset}]" if offset else "")
         case tree.Holds(predicate, position):
             return f"[{_expr(predicate)}]({_expr(position)})"
     raise TypeError(expr)

@@ -24,7 +24,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 # Every code a SpecError can have, with its meaning. Codes are stable: tools may rely on them.
 CODES = {
     "arguments": "a function or aggregate with too few or too many arguments",
-    "aggregate-here": "an aggregate outside `measure`, or inside another one",
+    "aggregate-here": "an aggregate where none can be computed",
     "bad-moment": "an invalid `timestamp '…'` or `date '…'`",
     "bracket": "a bracket that is never closed, or that matches no open one",
     "character": "a character that the language does not use",

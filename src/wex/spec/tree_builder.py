@@ -6,6 +6,7 @@ and building goes on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wex.spec import tree
@@ -351,6 +352,12 @@ class TreeBuilder:
             return tree.Holds(predicate, present[0], span=span)
         return tree.Call(name, present, span=span)
 
+    def call_at(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
+        *values, index = args
+        assert index is not None
+        present = tuple(arg for arg in values if arg)
+        return self._at(tree.Call(name, present, span=span), index)
+
     def filtered(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
         *values, condition = args
         return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
@@ -372,6 +379,16 @@ class TreeBuilder:
         assert star.start_pos is not None
         self.problems.add("syntax", Span(star.start_pos, star.start_pos + 1), message, hint)
         return (tree.Int(1),)
+
+    def filtered_at(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
+        *values, condition, index = args
+        assert index is not None
+        present = tuple(arg for arg in values if arg)
+        return self._at(tree.Call(name, present, condition, span=span), index)
+
+    def _at(self, call: tree.Call, index: tree.Expr) -> tree.Expr:
+        offset = check_index(self.problems, str(call), index)
+        return replace(call, offset=offset)
 
     def holds(self, span: Span, predicate: tree.Expr, position: tree.Expr) -> tree.Expr:
         return tree.holds_at(predicate, position, span)

@@ -36,6 +36,7 @@ from wex.theory.terms import (
     Negative,
     Not,
     Or,
+    RunningTest,
     Term,
     Truth,
     atoms,
@@ -194,7 +195,7 @@ class Translation:
                 return z3.And([self._guard(part) for part in parts], self.context)
             case Or(parts):
                 return z3.Or([self._guard(part) for part in parts], self.context)
-            case Comparison() | Truth() | Like() | IsNull() | IsFirst():
+            case Comparison() | Truth() | Like() | IsNull() | IsFirst() | RunningTest():
                 return self._atom(guard)
         raise TypeError(guard)
 
@@ -205,6 +206,8 @@ class Translation:
     def _atom(self, atom: Atom) -> z3.BoolRef:
         if isinstance(atom, IsFirst):
             return self._is_first(atom)
+        if isinstance(atom, RunningTest):
+            return self._free(atom)
         present = self.lookback - self.missing  # earlier events
         if any(-field.offset > present for field in fields(atom)):
             return z3.BoolVal(False, self.context)

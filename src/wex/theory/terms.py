@@ -233,13 +233,37 @@ class Or(Guard):
     parts: tuple[Guard, ...]
 
 
-Atom = Comparison | Truth | Like | IsNull | IsFirst
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate: its name, its arguments and their types, its `filter`."""
+
+    name: str
+    arguments: tuple[Term | Guard, ...]
+    types: tuple[Type, ...]
+    filter: Guard | None
+
+
+@dataclass(frozen=True)
+class RunningTest(Guard):
+    """An atom: a predicate with aggregates over the window so far, which depends on its start, too.
+
+    `test` refers to the results of the aggregates as fields `#0`, `#1` and so on, whose offset says
+    how many events earlier: it is at most 0. The other fields are those of the events.
+    """
+
+    test: Guard
+    aggregates: tuple[Aggregate, ...]
+
+
+RESULT = "#"  # before the number of an aggregate, in the name of the field for its result
+
+Atom = Comparison | Truth | Like | IsNull | IsFirst | RunningTest
 
 
 def atoms(guard: Guard) -> Iterator[Atom]:
     """Yield the atoms of a guard from left to right, with repetitions."""
     match guard:
-        case Comparison() | Truth() | Like() | IsNull() | IsFirst():
+        case Comparison() | Truth() | Like() | IsNull() | IsFirst() | RunningTest():
             yield guard
         case Not(operand):
             yield from atoms(operand)
@@ -263,6 +287,18 @@ def fields(node: Guard | Term) -> Iterator[Field]:
         case Not() | And() | Or():
             for atom in atoms(node):
                 yield from fields(atom)
+        case RunningTest(test, aggregates):
+            yield from (field for field in fields(test) if not field.name.startswith(RESULT))
+            for aggregate in aggregates:
+                for part in parts_of(aggregate):
+                    yield from fields(part)
+
+
+def parts_of(aggregate: Aggregate) -> Iterator[Term | Guard]:
+    """Yield the arguments and the filter of an aggregate."""
+    yield from aggregate.arguments
+    if aggregate.filter is not None:
+        yield aggregate.filter
 
 
 def offsets(guard: Guard) -> Iterator[int]:
@@ -270,6 +306,11 @@ def offsets(guard: Guard) -> Iterator[int]:
     for atom in atoms(guard):
         if isinstance(atom, IsFirst):
             yield atom.offset
+        elif isinstance(atom, RunningTest):
+            yield from (inner.offset for inner in atoms(atom.test) if isinstance(inner, IsFirst))
+            for aggregate in atom.aggregates:
+                for part in parts_of(aggregate):
+                    yield from offsets(part) if isinstance(part, Guard) else ()
         yield from (field.offset for field in fields(atom))
 
 
@@ -362,7 +403,7 @@ def is_open(atom: Atom, *, floating: bool) -> bool:
 
     Nonlinear atoms and patterns are left open; with `floating`, also atoms whose arithmetic rounds.
     """
-    if isinstance(atom, Like):
+    if isinstance(atom, Like | RunningTest):
         return True
     if not isinstance(atom, Comparison):
         return False

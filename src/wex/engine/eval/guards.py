@@ -200,8 +200,18 @@ def _canonical(atom: ColumnAtom) -> tuple[ColumnAtom, int]:
 Kleene = tuple["Bools", "Bools | None"]  # where a guard holds, and where that is known
 
 
-def kleene(guard: Guard, rows: BatchView, faults: Faults) -> Kleene:
-    """Tell where a guard holds of all rows, and where it is known to hold or not."""
+def kleene(
+    guard: Guard, rows: BatchView, faults: Faults | None, *, missing_is_false: bool = False
+) -> Kleene:
+    """Tell where a guard holds of all rows, and where it is known to hold or not.
+
+    Without `faults` to note it in, an atom whose arithmetic has no result is unknown. An atom that
+    reads a missing event is unknown, too, or false.
+    """
+
+    def inner(part: Guard) -> Kleene:
+        return kleene(part, rows, faults, missing_is_false=missing_is_false)
+
     everywhere = (rows.size,)
     match guard:
         case Always(value):
@@ -211,23 +221,34 @@ def kleene(guard: Guard, rows: BatchView, faults: Faults) -> Kleene:
             held[rows.batch.at_position(-offset)] = True
             return held, None
         case Not(operand):
-            held, known = kleene(operand, rows, faults)
+            held, known = inner(operand)
             return (~held if known is None else ~held & known), known
         case And(parts) | Or(parts):
-            return _joined([kleene(part, rows, faults) for part in parts], isinstance(guard, Or))
+            return _joined(list(map(inner, parts)), isinstance(guard, Or))
         case Truth(field):
             known = all_known(guard, rows)
             held = rows.field(field.name, field.offset).astype(np.bool_)
-            return (held if known is None else held & known), known
+            held = held if known is None else held & known
         case Like(field, pattern):
             known = all_known(guard, rows)
             held = rows.matching(pattern)[rows.field(field.name, field.offset)]
-            return (held if known is None else held & known), known
+            held = held if known is None else held & known
         case IsNull():
             return np.broadcast_to(_is_null(guard, rows, 0), everywhere), None
         case Comparison(_, left, right):
-            return _compared(guard, left, right, rows, faults)
-    raise TypeError(guard)
+            held, known = _compared(guard, left, right, rows, faults)
+        case _:
+            raise TypeError(guard)
+    if missing_is_false and known is not None:
+        known = known | ~present(guard, rows)
+    return held, known
+
+
+def present(atom: Guard, rows: BatchView) -> Bools:
+    """Tell where an atom reads no missing event."""
+    there = np.ones(rows.size, dtype=np.bool_)
+    there[rows.batch.before_position(max(-offset for offset in offsets(atom)))] = False
+    return there
 
 
 def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
@@ -243,8 +264,11 @@ def _joined(parts: list[Kleene], decisive: bool) -> Kleene:
     return (decided if decisive else known & ~decided), known
 
 
-def _compared(atom: Comparison, left: Term, right: Term, rows: BatchView, faults: Faults) -> Kleene:
-    values = [compile_term(term)(rows, 0, faults) for term in (left, right)]
+def _compared(
+    atom: Comparison, left: Term, right: Term, rows: BatchView, faults: Faults | None
+) -> Kleene:
+    own = Faults() if faults is None else faults
+    values = [compile_term(term)(rows, 0, own) for term in (left, right)]
     held = np.broadcast_to(compile_comparison(atom)(rows, 0, Faults()), (rows.size,))
     known = all_known(atom, rows)
     for value in values:
@@ -252,4 +276,7 @@ def _compared(atom: Comparison, left: Term, right: Term, rows: BatchView, faults
         if missing.any():
             there = np.broadcast_to(~missing, (rows.size,))
             known = there if known is None else known & there
+    if faults is None and own.bad is not None:
+        there = np.broadcast_to(~own.bad, (rows.size,))
+        known = there if known is None else known & there
     return (held if known is None else held & known), known

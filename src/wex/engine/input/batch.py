@@ -80,6 +80,17 @@ class Batch:
         """Tell for the code of each text whether it matches a pattern; the last is for NULL."""
         return self._text_codes.matching(pattern)
 
+    def texts(self) -> list[str]:
+        """Return the texts by their codes."""
+        return self._text_codes.texts()
+
+    def text_ranks(self) -> Ints:
+        """Return for each code the place of its text in the order of texts, by their UTF-8 bytes."""
+        texts = [text.encode() for text in self.texts()]
+        ranks = np.empty(len(texts) + 1, dtype=np.int64)  # never empty
+        ranks[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+        return ranks
+
     def known(self, name: str) -> Bools | None:
         """Return a mask of the rows that are not NULL; None if there is no NULL."""
         column = self.table.column(name)
@@ -285,6 +296,10 @@ class TextCodes:
             known: Bools = texts.to_numpy(zero_copy_only=False)
             self._matching[pattern] = np.append(known, False)  # of the code -1
         return self._matching[pattern]
+
+    def texts(self) -> list[str]:
+        """Return the texts by their codes."""
+        return list(self._codes)
 
 
 def _regex(pattern: str) -> str:

@@ -1,8 +1,9 @@
 """The choice of a machine: which kernel runs a planned window, with which tables.
 
-There are four kernels: `registers` where no window state ever holds two starts, `configs` where
-there are few combinations of occupied window states, `sliding` for windows of one fixed length,
-and `moving` for all others. They find the same windows. The choice is made once for each plan.
+There are five kernels: `tracked` for windows with aggregates in their predicates; of the others,
+`registers` where no window state ever holds two starts, `configs` where there are few combinations
+of occupied window states, `sliding` for windows of one fixed length, and `moving` for all others.
+The last four find the same windows. The choice is made once for each plan.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from wex.engine.kernels.types import (
 )
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.tables import MachineTables
+from wex.engine.machines.tracked import tracked_machine
+from wex.theory.terms import RunningTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile import clauses as compiled
-    from wex.compile.plan import PlannedWindow
+    from wex.compile.plan import Plan, PlannedWindow
+    from wex.engine.machines.tracked import TrackedMachine
 
 MOST_CONFIGS = 256
 BLOCK = 4096  # events that `configs` traces before it acts on them
@@ -108,10 +112,14 @@ def first_room(rows: int) -> int:
     return rows + (1 << 16)
 
 
-def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
-    """Return the machine of a window."""
-    tables = MachineTables(window)
+def machine_of(
+    window: PlannedWindow, plan: Plan, most_configs: int = MOST_CONFIGS
+) -> Machine | TrackedMachine:
+    """Return the machine of a window of a plan."""
     clauses = kernel_clauses(window.clauses)
+    if any(isinstance(plan.guards[number], RunningTest) for number in window.letters.guards):
+        return tracked_machine(window, plan, clauses)
+    tables = MachineTables(window)
     # Where `within` may leave nothing to emit, config and letter do not decide whether a window cuts.
     decided = not (clauses.cuts and clauses.limit >= 0)
     if decided and not tables.chains:

@@ -36,6 +36,7 @@ class MachineTables:
         self.lasts: NDArray[np.bool_] = np.logical_or.reduce(self.move >= 0, axis=1)
         entry = np.maximum(window.starts, 0)
         self.born = np.where((window.starts == NONE)[:, None], -1, self.move[entry])
+        self.by_letter = by_letter
         self.classes = self._codes(window, by_letter)
         self.uses_letters = len(window.letters.guards) > CODED
         self.chains = self._chains()

@@ -17,7 +17,7 @@ from wex.engine.measures.user_defined import UserDefined
 from wex.spec.types import REAL
 
 if TYPE_CHECKING:
-    from wex.compile.measures import Aggregate
+    from wex.theory.terms import Aggregate
 
 __all__ = ["Fold", "FoldItems", "Parts", "Result", "fold_of", "shared_key"]
 

@@ -22,10 +22,10 @@ from wex.theory.terms import Constant, Field, Guard, Term
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.compile.measures import Aggregate
     from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Panes, Ranges
+    from wex.theory.terms import Aggregate
 
 
 Parts = dict[str, Any]  # the columns of a fold, a row for each range

@@ -34,10 +34,10 @@ from wex.theory.terms import Field, Term
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wex.compile.measures import Aggregate
     from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.measures.panes import Items, Panes, Ranges
+    from wex.theory.terms import Aggregate
 
 
 class FloatStats(Fold):

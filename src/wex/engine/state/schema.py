@@ -74,6 +74,11 @@ def part(fold: int, name: str) -> str:
     return f"{fold}.{name}"
 
 
+def register(number: int) -> str:
+    """Return the column for a register of an open start: an aggregate in a predicate has some."""
+    return f"register.{number}"
+
+
 def held_columns(time: pa.DataType | None, parts: dict[str, pa.DataType]) -> dict[str, pa.DataType]:
     """Return the columns of open starts: the type of the first order column, and parts of folds."""
     columns = dict.fromkeys(HELD_NUMBERS, pa.int64())

@@ -17,6 +17,7 @@ from wex.engine.input.schemas import held_columns, no_events, runnable_schema
 from wex.engine.input.sorting import equal_rows
 from wex.engine.kernels.registers import SLOTS
 from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
+from wex.engine.machines.tracked import Tracked
 from wex.engine.state import schema
 from wex.engine.state.state import FRAME, State, from_bytes
 from wex.framing import require
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
     from wex.engine.machines.choose import Machine
+    from wex.engine.machines.tracked import TrackedMachine
     from wex.engine.window_run import Window
 
 
@@ -173,7 +175,7 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, events:
     _check_folds(held, sizes, window, events, engine)
 
 
-def _state_count(machine: Machine) -> int:
+def _state_count(machine: Machine | TrackedMachine) -> int:
     tables = machine.tables
     if isinstance(tables, Registers):
         return len(tables.occupied)
@@ -192,7 +194,9 @@ def _check_clock(held: pa.Table, starts: Ints, window: Window, engine: Engine) -
     require((clock == expected).all(), "the clock of an open start is wrong")
 
 
-def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages: Ints) -> None:
+def _check_slots(
+    machine: Machine | TrackedMachine, slots: Ints, states: Ints, owners: Ints, ages: Ints
+) -> None:
     """Check the slots of open starts: of their config, or states of the window automaton."""
     match machine.tables:
         case Registers(occupied=occupied):
@@ -206,8 +210,8 @@ def _check_slots(machine: Machine, slots: Ints, states: Ints, owners: Ints, ages
         case Sliding(size=size):
             _within(slots, 0, size, "a slot")
             require((slots == ages).all(), "a slot is wrong")
-        case Automata(move=move):
-            _within(slots, 0, len(move), "a state of the window automaton")
+        case Automata(move=table) | Tracked(moves=table):
+            _within(slots, 0, len(table), "a state of the window automaton")
 
 
 def _check_folds(

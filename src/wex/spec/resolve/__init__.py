@@ -6,7 +6,7 @@ Each step notes its problems, and the next one goes on with the names and types 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.spec.resolve.expand import deepest_lookback, expand
@@ -18,7 +18,6 @@ from wex.spec.resolve.item_checks import (
     check_windows_together,
 )
 from wex.spec.resolve.nulls import nullable_fields
-from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import Scope
 
 if TYPE_CHECKING:
@@ -69,11 +68,7 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
     check_windows_together(spec.windows, measures, problems)
     if problems.diagnostics:
         return None
-    expanded = expand(spec, problems)
-    runs = tuple(window.runs for window in expanded.windows)
-    if any(runs) and not problems.diagnostics:
-        plain = tuple(spelled_out(window, spec.stream) for window in expanded.windows)
-        expanded = expand(replace(expanded, windows=plain), problems)
+    expanded, runs = expand(spec, problems)
     if problems.diagnostics:
         return None
     return Meaning(

@@ -10,8 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.spec.aggregates import is_aggregate, uses_aggregates
 from wex.spec.numbers import MAX_LOOKBACK
+from wex.spec.resolve.aggregate_checks import MAX_HISTORY
 from wex.spec.resolve.nulls import with_null_tests
+from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 
@@ -23,9 +26,16 @@ if TYPE_CHECKING:
 Lets = dict[str, tree.Expr]
 
 
-def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
-    """Return the spec with lets and sugar expanded, or note that it would become too large."""
+RunsOfWindows = tuple[tree.Runs | None, ...]
+
+
+def expand(spec: tree.Spec, problems: Problems) -> tuple[tree.Spec, RunsOfWindows]:
+    """Return the spec with lets and sugar expanded, or note that it would become too large.
+
+    Also return the clause `runs` or `sessions` of each window, without lets.
+    """
     lets: Lets = {}
+    unchanged = spec, tuple(window.runs for window in spec.windows)
     sizes: dict[str, tuple[int, int]] = {}
     for let in in_order(spec.lets, problems):
         sizes[let.name.text] = terms, depth = _size(let.value, sizes)
@@ -38,20 +48,24 @@ def expand(spec: tree.Spec, problems: Problems) -> tree.Spec:
                 f"a let expands to at most {MAX_TERMS:,} terms and {MAX_DEPTH} levels:"
                 " use fewer lets inside lets",
             )
-            return spec
+            return unchanged
         lets[let.name.text] = expand_expr(let.value, lets)
     if _too_large(spec, sizes, problems):
-        return spec
+        return unchanged
+    windows = [_window(window, lets) for window in spec.windows]
     expanded = replace(
         spec,
         lets=(),
         assumes=tuple(replace(assume, regex=_regex(assume.regex, lets)) for assume in spec.assumes),
-        windows=tuple(_window(window, lets) for window in spec.windows),
+        windows=tuple(
+            _window(spelled_out(window, spec.stream), {}) if window.runs else window
+            for window in windows
+        ),
         source=None,
     )
     expanded = with_null_tests(expanded)
     _check_reach(expanded, problems)
-    return expanded
+    return expanded, tuple(window.runs for window in windows)
 
 
 def _too_large(spec: tree.Spec, sizes: Mapping[str, tuple[int, int]], problems: Problems) -> bool:
@@ -81,12 +95,47 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
             message = f"with its lets expanded, this looks back {lookback:,} events"
             hint = f"the maximum lookback is {MAX_LOOKBACK:,}"
             problems.add("count-too-large", _place(item), message, hint)
+        for node in _not_of_aggregates(item):
+            message = f"`{node}`: this is computed of events, not of aggregates"
+            hint = "aggregate it: `first(year(ts))`, `some(name like 'A%')`"
+            problems.add("aggregate-here", _place(item), message, hint)
+        history = _deepest_history(item)
+        if history > MAX_HISTORY:
+            message = f"an aggregate here looks back {history:,} events"
+            hint = f"an aggregate can look back at most {MAX_HISTORY} events"
+            problems.add("count-too-large", _place(item), message, hint)
 
 
 def deepest_lookback(node: tree.Node) -> int:
     """Return how many events back a node reads, at most."""
     reads = (part for part in tree.walk(node) if isinstance(part, tree.Ref | tree.IsFirst))
     return max((-part.offset for part in reads), default=0)
+
+
+def _not_of_aggregates(item: tree.Node) -> list[tree.Node]:
+    """Return patterns, and parts of times by the calendar or a zone, of aggregates in predicates."""
+    if not isinstance(item, tree.Window):
+        return []
+    return [
+        node
+        for part in (*item.pairs, item.until)
+        if part
+        for node in tree.walk(part)
+        if _needs_events(node) and any(map(uses_aggregates, node.children()))
+    ]
+
+
+def _needs_events(node: tree.Node) -> bool:
+    if not isinstance(node, tree.Call):
+        return isinstance(node, tree.Like)
+    in_zone = any(isinstance(argument, tree.Text) for argument in node.args[1:])
+    return not is_aggregate(node) and (in_zone or node.name.text in ("year", "month", "day"))
+
+
+def _deepest_history(item: tree.Node) -> int:
+    """Return how many events back an aggregate of a predicate looks, at most."""
+    calls = (part for part in tree.walk(item) if isinstance(part, tree.Call))
+    return max((-call.offset for call in calls), default=0)
 
 
 def _place(item: tree.Assume | tree.Window) -> tree.Node:
@@ -123,7 +172,11 @@ def _window(window: tree.Window, lets: Lets) -> tree.Window:
         where=_formula(window.where, lets) if window.where else None,
         runs=window.runs and _runs(window.runs, lets),
         until=window.until
-        and replace(window.until, predicate=expand_expr(window.until.predicate, lets)),
+        and replace(
+            window.until,
+            # Its fields are those of the event behind the window, its aggregates end before it.
+            predicate=expand_expr(window.until.predicate, lets, aggregates_by=-1),
+        ),
         measures=tuple(
             replace(measure, value=expand_expr(measure.value, lets)) for measure in window.measures
         ),
@@ -184,8 +237,12 @@ def _formula(node: tree.Expr, lets: Lets) -> tree.Expr:
     return node
 
 
-def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
+def expand_expr(
+    node: tree.Expr, lets: Lets, shift: int = 0, *, aggregates_by: int = 0
+) -> tree.Expr:
     """Return an expression with its lets expanded and every offset moved by `shift`.
+
+    Offsets of aggregates are moved by `aggregates_by`, too, but nothing inside of them.
 
     >>> up = tree.Compare((tree.Ref("price"), tree.Ref("price", -1)), (">",))
     >>> str(expand_expr(tree.Ref("up", -1), {"up": up}))
@@ -193,19 +250,26 @@ def expand_expr(node: tree.Expr, lets: Lets, shift: int = 0) -> tree.Expr:
     """
 
     def inner(child: tree.Expr) -> tree.Expr:
-        return expand_expr(child, lets, shift)
+        return expand_expr(child, lets, shift, aggregates_by=aggregates_by)
 
     match node:
         case tree.Ref(name, offset):
             if name in lets:
-                value = lets[name]
-                return expand_expr(value, {}, offset + shift) if offset + shift else value
+                moved = offset + shift
+                return expand_expr(lets[name], {}, moved, aggregates_by=aggregates_by)
             return replace(node, offset=offset + shift) if shift else node
         case tree.IsFirst(offset):
             return replace(node, offset=offset + shift)
         case tree.Call(tree.Name("prev" | "lag"), (value, *steps)):
             back = steps[0].value if steps and isinstance(steps[0], tree.Int) else 1
-            return expand_expr(value, lets, shift - back)
+            return expand_expr(value, lets, shift - back, aggregates_by=aggregates_by)
+        case tree.Call(_, args, condition, offset) if is_aggregate(node):
+            return replace(
+                node,
+                args=tuple(expand_expr(arg, lets) for arg in args),
+                filter=expand_expr(condition, lets) if condition else None,
+                offset=offset + shift + aggregates_by,
+            )
         case tree.Call(_, args, condition):
             return replace(
                 node, args=tuple(map(inner, args)), filter=inner(condition) if condition else None

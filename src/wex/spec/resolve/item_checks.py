@@ -5,16 +5,18 @@ Each check notes its problems. Formulas have a module of their own, formula_chec
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.errors import closest, did_you_mean
 from wex.spec import tree
-from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
+from wex.spec.aggregates import is_aggregate, signature
 from wex.spec.numbers import MAX_EVENTS, check_count
+from wex.spec.resolve.aggregate_checks import Place, aggregate_type
 from wex.spec.resolve.formula_checks import check_formula
 from wex.spec.resolve.runs import check_runs
 from wex.spec.resolve.scope import EventTypes, Scope, in_order
-from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker, with_article
+from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker
 from wex.spec.types import (
     BOOL,
     EVENT_UNITS,
@@ -98,36 +100,41 @@ def check_lets(lets: tuple[tree.Let, ...], scope: Scope, problems: Problems) -> 
             message = f"`{let.name.text}` is already a field"
             problems.add("duplicate-name", let.name, message, hint)
     _check_unique((let.name for let in lets), "let", problems)
-    events = EventTypes(scope, problems)
+    events = EventTypes(scope, problems, Place.LET)
     scope.lets.update((let.name.text, None) for let in lets)
     for let in in_order(lets, problems):
         scope.lets[let.name.text] = events.infer(let.value)
         scope.values[let.name.text] = let.value
+        if any(
+            is_aggregate(part) or (isinstance(part, tree.Ref) and part.name in scope.running)
+            for part in tree.walk(let.value)
+        ):
+            scope.running.add(let.name.text)
         if let.name.text not in scope.fields and events.is_constant(let.value):
             scope.constants.add(let.name.text)
 
 
 def check_assume(assume: tree.Assume, scope: Scope, problems: Problems) -> None:
     """Check an assumption."""
-    check_regex(assume.regex, EventTypes(scope, problems), CLAUSES["ASSUME"])
+    check_regex(assume.regex, EventTypes(scope, problems, Place.ASSUME), CLAUSES["ASSUME"])
 
 
 def check_window(
     window: tree.Window, stream: tree.Stream, scope: Scope, problems: Problems
 ) -> dict[str, Type | None]:
     """Check a window and return its measures with their types."""
-    events = EventTypes(scope, problems)
+    events = EventTypes(scope, problems, Place.MATCH)
     _check_shape(window, problems)
     for pair in window.pairs:
         if pair.after:
-            check_regex(pair.after, events, CLAUSES["WINDOW"])
+            check_regex(pair.after, events.at(Place.AFTER), CLAUSES["WINDOW"])
         check_regex(pair.match, events, CLAUSES["WINDOW"])
     if window.runs:
         check_runs(window, stream, events)
     if window.where:
-        check_formula(window.where, {}, events)
+        check_formula(window.where, {}, events.at(Place.WHERE))
     if window.until:
-        events.predicate(window.until.predicate)
+        events.at(Place.UNTIL).predicate(window.until.predicate)
     if window.within:
         _check_within(window.within, stream, events)
     if window.keep:
@@ -354,6 +361,13 @@ class MeasureTypes(TypeChecker):
         return None
 
     def ref(self, node: tree.Ref) -> Type | None:
+        scope = self.events.scope
+        if node.name in scope.running:
+            if node.offset:
+                message = f"`{node}`: a measure is taken over the whole window, at its end"
+                self.problems.add("lookback-here", node, message, f"write `{node.name}`")
+                return None
+            return self.infer(scope.values[node.name])
         type_ = self.events.ref(node)
         if type_ is not None:
             aggregates = ["first", "last"]
@@ -375,26 +389,12 @@ class MeasureTypes(TypeChecker):
         return None
 
     def call(self, node: tree.Call) -> Type | None:
-        aggregate = signature(node.name.text)
-        if node.filter is not None:
-            self.events.predicate(node.filter)
-        if aggregate is None:
-            message = f"there is no aggregate called `{node.name.text}`"
-            hint = _aggregate_hint(node.name.text)
-            self.problems.add("unknown-aggregate", node.name, message, hint)
+        if node.offset:
+            message = f"`{node}`: a measure is taken over the whole window, at its end"
+            hint = f"write `{replace(node, offset=0)}`; in `match` and `until` aggregates can have an index"
+            self.problems.add("lookback-here", node, message, hint)
             return None
-        if not self.arity(node, aggregate.takes):
-            return None
-        types = [self.events.infer(arg) for arg in node.args]
-        known = [type_ for type_ in types if type_ is not None]
-        if len(known) < len(types):
-            return None
-        result = aggregate.result(*known)
-        if result is None:
-            shown = " and ".join(map(with_article, known))
-            message = f"`{node.name.text}` expects {aggregate.expects}, got {shown}"
-            self.problems.add("wrong-type", node, message, _fitting_aggregates(known))
-        return result
+        return aggregate_type(self.events, node)
 
 
 class HavingTypes(TypeChecker):
@@ -437,20 +437,3 @@ class HavingTypes(TypeChecker):
             message = f"`having` has no function `{name}`"
             self.problems.add("unknown-aggregate", node.name, message, hint)
         return None
-
-
-def _fitting_aggregates(types: Sequence[Type]) -> str:
-    """Return a hint that names the aggregates of arguments of these types."""
-    names = [
-        name
-        for name, aggregate in AGGREGATES.items()
-        if len(types) in aggregate.takes and aggregate.result(*types)
-    ]
-    shown = " and ".join(map(with_article, types))
-    return f"aggregates that take {shown}: {', '.join(names)}" if names else "use other types"
-
-
-def _aggregate_hint(name: str) -> str:
-    """Return a hint for an aggregate that does not exist."""
-    meant = SYNONYMS.get(name.lower()) or closest(name, [*AGGREGATES, *USER_DEFINED], ALIKE)
-    return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"

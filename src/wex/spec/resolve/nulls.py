@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from wex.spec import tree
+from wex.spec.aggregates import is_aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +88,17 @@ def _tested(predicate: tree.Expr, nullable: frozenset[str]) -> tree.Expr:
             return predicate
     read = dict.fromkeys(
         part
-        for part in tree.walk(predicate)
+        for part in _outside_aggregates(predicate)
         if isinstance(part, tree.Ref) and part.name in nullable
     )
     tests = [tree.Not(tree.IsNull(field, span=field.span), span=field.span) for field in read]
     return tree.flat(tree.And, [*tests, predicate], predicate.span)
+
+
+def _outside_aggregates(node: tree.Node) -> Iterator[tree.Node]:
+    """Yield a node and all below it, except for the arguments of aggregates, which skip NULLs."""
+    if is_aggregate(node):
+        return
+    yield node
+    for child in node.children():
+        yield from _outside_aggregates(child)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
+from wex.spec.resolve.aggregate_checks import Place
 from wex.spec.resolve.type_checker import with_article
 from wex.spec.types import DATE, DURATION, NUMBERS, OTHER, PREDICATE, TIMESTAMP
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 def check_runs(window: tree.Window, stream: tree.Stream, events: EventTypes) -> None:
     """Check the clause `runs` or `sessions` of a window, and that it is alone in saying what a window is."""
+    events = events.at(Place.RUNS)
     _check_alone(window, events.problems)
     match window.runs:
         case tree.RunsOf(values):

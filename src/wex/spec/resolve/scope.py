@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 
 from wex.errors import did_you_mean
 from wex.spec import tree
-from wex.spec.aggregates import signature
+from wex.spec.aggregates import is_aggregate, signature
 from wex.spec.foreign_words import OTHER_FUNCTIONS
 from wex.spec.numbers import check_index
+from wex.spec.resolve.aggregate_checks import (
+    Place,
+    aggregate_so_far,
+    note_misplaced,
+)
 from wex.spec.resolve.type_checker import TypeChecker
 from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
 from wex.spec.vocabulary import OPERATOR_WORDS, RESERVED
@@ -31,6 +36,7 @@ class Scope:
     lets: dict[str, Type | None] = field(default_factory=dict)
     values: dict[str, tree.Expr] = field(default_factory=dict)  # of the lets
     constants: set[str] = field(default_factory=set)  # lets that read no event
+    running: set[str] = field(default_factory=set)  # lets with an aggregate
 
     def __contains__(self, name: str) -> bool:
         return name in self.fields or name in self.lets
@@ -73,11 +79,18 @@ def in_order(lets: tuple[tree.Let, ...], problems: Problems) -> list[tree.Let]:
 class EventTypes(TypeChecker):
     """Types of expressions over the last events: predicates, lets and arguments of aggregates."""
 
-    def __init__(self, scope: Scope, problems: Problems) -> None:
+    def __init__(self, scope: Scope, problems: Problems, place: Place) -> None:
         super().__init__(problems)
-        self.scope = scope
+        self.scope, self.place = scope, place
+
+    def at(self, place: Place) -> EventTypes:
+        """Return the same for another place of the spec."""
+        return EventTypes(self.scope, self.problems, place)
 
     def ref(self, node: tree.Ref) -> Type | None:
+        if node.name in self.scope.running and self.place.reason:
+            note_misplaced(self, node, node.name)
+            return None
         if node.offset and node.name in self.scope.constants:
             self._note_constant_lookback(node, node.name)
         for types in (self.scope.fields, self.scope.lets):
@@ -96,7 +109,7 @@ class EventTypes(TypeChecker):
         return all(
             part.name in self.scope.constants
             if isinstance(part, tree.Ref)
-            else not isinstance(part, tree.IsFirst)
+            else not (isinstance(part, tree.IsFirst) or is_aggregate(part))
             for part in tree.walk(node)
         )
 
@@ -136,16 +149,12 @@ class EventTypes(TypeChecker):
 
     def call(self, node: tree.Call) -> Type | None:
         name = node.name.text
+        if signature(name):
+            return aggregate_so_far(self, node)
+        self.no_index(node)
         if name in ("prev", "lag"):
             return self._prev(node)
-        if signature(name):
-            self.problems.add(
-                "aggregate-here",
-                node,
-                f"aggregate `{name}` is not allowed here",
-                "use aggregates in `measure`, and not inside another aggregate",
-            )
-        elif name in self.scope:
+        if name in self.scope:
             self.problems.add(
                 "wrong-sort",
                 node,

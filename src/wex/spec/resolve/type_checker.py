@@ -7,6 +7,7 @@ subclass of `TypeChecker` that resolves them. Operators and constants are the sa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.errors import closest, did_you_mean
@@ -212,6 +213,7 @@ class TypeChecker(ABC):
 
     def _abs(self, node: tree.Call) -> Type | None:
         self.no_filter(node)
+        self.no_index(node)
         if not self.arity(node, (1,)):
             return None
         type_ = self.value(node.args[0])
@@ -323,6 +325,17 @@ class TypeChecker(ABC):
             f"write `{node.name}({', '.join('xyz'[: takes[-1]])})`",
         )
         return False
+
+    def no_index(self, node: tree.Call) -> None:
+        """Note an index on a call that is not an aggregate in a predicate."""
+        if node.offset:
+            call = replace(node, offset=0)
+            self.problems.add(
+                "lookback-here",
+                node,
+                f"`{node}`: only names and aggregates in predicates can have an index",
+                f"write `prev({call}, {-node.offset})`",
+            )
 
     def no_filter(self, node: tree.Call) -> None:
         """Note a filter on a call that is not an aggregate."""

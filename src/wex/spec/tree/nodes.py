@@ -139,11 +139,15 @@ class Binary(Expr):
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """`abs(x)`, `prev(x, 2)`, an aggregate `avg(x) filter [p]`, or in a formula `up(begin)`."""
+    """`abs(x)`, `prev(x, 2)`, an aggregate `avg(x) filter [p]`, or in a formula `up(begin)`.
+
+    An aggregate in a predicate may have an offset: `max(x)[-1]` is what it was one event earlier.
+    """
 
     name: Name
     args: tuple[Expr, ...] = ()
     filter: Expr | None = None
+    offset: int = 0
 
 
 CompareOp = Literal["=", "!=", "<", "<=", ">", ">="]

@@ -1,0 +1,125 @@
+"""Checks of aggregates: their arguments everywhere, and the places where they may stand.
+
+In `measure` an aggregate is taken over a whole window, in a predicate of `match` or `until` over the
+window so far. There the engine computes it event by event for each open start, so aggregates that
+keep many values cannot stand there.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from wex.errors import closest
+from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
+from wex.spec.resolve.type_checker import with_article
+from wex.spec.vocabulary import ALIKE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wex.spec import tree
+    from wex.spec.resolve.scope import EventTypes
+    from wex.spec.types import Type
+
+MAX_HISTORY = 100  # events that an aggregate in a predicate looks back: each is kept for each start
+
+# Aggregates that a predicate cannot use, and what to write instead.
+NOT_SO_FAR = {
+    "collect": "compare `first`, `last`, `min`, `max` or `count` instead",
+    "count_distinct": "count changes instead: `count_if(x != x[-1])`",
+    "var": "compare `max(x) - min(x)`, or use it in `measure` and `having`",
+    "stddev": "compare `max(x) - min(x)`, or use it in `measure` and `having`",
+}
+
+
+class Place(Enum):
+    """Where an expression over events stands, and why an aggregate cannot stand there."""
+
+    MATCH = "match", ""
+    UNTIL = "until", ""
+    LET = "let", ""
+    AFTER = (
+        "after",
+        "the events before a window belong to no window, so there is nothing to aggregate",
+    )
+    ASSUME = "assume", "an assumption is about streams, not about windows"
+    WHERE = "where", "a formula is about positions, and does not read a window from its start"
+    RUNS = "runs", "a run is made of neighbouring events, whatever was before them"
+    ARGUMENT = "argument", "an aggregate is taken over values of events, not of aggregates"
+
+    @property
+    def reason(self) -> str:
+        """Return why no aggregate can stand here; empty: it can."""
+        return self.value[1]
+
+
+INSTEAD = {
+    Place.AFTER: "use it in `match`: what comes before the window can be the first part of `match`",
+    Place.ASSUME: "use lookback: `x - x[-1] < 5`",
+    Place.WHERE: "write the window with `match`, or use the aggregate in `measure` and `having`",
+    Place.RUNS: "write `match` and `until`, where aggregates may be used",
+    Place.ARGUMENT: "name the inner one as a measure, or compare both: `[x > avg(x)]`",
+}
+
+
+def note_misplaced(events: EventTypes, node: tree.Node, shown: str) -> None:
+    """Note an aggregate where none can stand."""
+    message = f"an aggregate such as `{shown}` is not allowed here: {events.place.reason}"
+    events.problems.add("aggregate-here", node, message, INSTEAD[events.place])
+
+
+def aggregate_so_far(events: EventTypes, node: tree.Call) -> Type | None:
+    """Return the type of an aggregate in a predicate or a let."""
+    name = node.name.text
+    if events.place.reason:
+        note_misplaced(events, node, f"{name}(…)")
+        return None
+    if name in NOT_SO_FAR or name in USER_DEFINED:
+        hint = NOT_SO_FAR.get(name, "use it in `measure` and `having`")
+        message = f"`{name}` cannot be computed event by event, as a predicate needs it"
+        events.problems.add("aggregate-here", node, message, hint)
+        return None
+    return aggregate_type(events, node)
+
+
+def aggregate_type(events: EventTypes, node: tree.Call) -> Type | None:
+    """Check the arguments and the filter of an aggregate, and return the type of its result."""
+    inner = events.at(Place.ARGUMENT)
+    aggregate = signature(node.name.text)
+    if node.filter is not None:
+        inner.predicate(node.filter)
+    if aggregate is None:
+        message = f"there is no aggregate called `{node.name.text}`"
+        hint = _aggregate_hint(node.name.text)
+        events.problems.add("unknown-aggregate", node.name, message, hint)
+        return None
+    if not events.arity(node, aggregate.takes):
+        return None
+    types = [inner.infer(arg) for arg in node.args]
+    known = [type_ for type_ in types if type_ is not None]
+    if len(known) < len(types):
+        return None
+    result = aggregate.result(*known)
+    if result is None:
+        shown = " and ".join(map(with_article, known))
+        message = f"`{node.name.text}` expects {aggregate.expects}, got {shown}"
+        events.problems.add("wrong-type", node, message, _fitting_aggregates(known))
+    return result
+
+
+def _fitting_aggregates(types: Sequence[Type]) -> str:
+    """Return a hint that names the aggregates of arguments of these types."""
+    names = [
+        name
+        for name, aggregate in AGGREGATES.items()
+        if len(types) in aggregate.takes and aggregate.result(*types)
+    ]
+    shown = " and ".join(map(with_article, types))
+    return f"aggregates that take {shown}: {', '.join(names)}" if names else "use other types"
+
+
+def _aggregate_hint(name: str) -> str:
+    """Return a hint for an aggregate that does not exist."""
+    meant = SYNONYMS.get(name.lower()) or closest(name, [*AGGREGATES, *USER_DEFINED], ALIKE)
+    return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"
