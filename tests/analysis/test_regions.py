@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import wex
 from tests.analysis.small import FINITE, alphabet, spec_texts
+from tests.theory.guards import of_digits
 from wex.analysis.regions.graph import SILENT, Budget
 from wex.analysis.verdicts import Analysis
 from wex.spec import meaning as meaning_of
@@ -82,6 +83,7 @@ def assert_same_words(text: str) -> None:
 def read(query: RegionQuery, events: Sequence[Event]) -> Word | None:
     """Return what all readers read, each by its guards; None if a stream does not conform."""
     word = []
+    events = [{**event, **_digits(query, event)} for event in events]
     for at in range(len(events)):
         gram = [events[p] if p >= 0 else None for p in range(at - query.depth, at + 1)]
         readers = [reader[min(at, query.levels - 1)] for reader in query.readers]
@@ -92,6 +94,16 @@ def read(query: RegionQuery, events: Sequence[Event]) -> Word | None:
             return None
         word.append(tuple(action))
     return tuple(word)  # type: ignore[arg-type]
+
+
+def _digits(query: RegionQuery, event: Event) -> Event:
+    """Return the digits of the fields that are replaced by them."""
+    digits: dict[str, int] = {}
+    for own in query.digits:
+        value = event[own.name]
+        assert isinstance(value, int)
+        digits |= of_digits(own, value)
+    return digits
 
 
 def _class(classes: Classes, gram: Gram, first: int) -> int | None:

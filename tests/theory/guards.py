@@ -1,4 +1,4 @@
-"""Guards from written predicates."""
+"""Guards from written predicates, and the digits of values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tests.strategies import specs
 from tests.strategies.specs import FIELDS
 from wex.spec import meaning, tree
 from wex.spec.resolve.expand import expand_expr
+from wex.theory.digits import Digits
 from wex.theory.terms import Guard
 from wex.theory.translate import guard_of
 
@@ -23,3 +24,11 @@ def guard(text: str, fields: str = "x real, y real, n int, m int, c string") -> 
     atom = found.expanded.windows[0].pairs[0].match
     assert isinstance(atom, tree.Atom)
     return guard_of(atom.predicate, found.fields)
+
+
+def of_digits(own: Digits, value: int) -> dict[str, int]:
+    """Return the digits of a value."""
+    rest, event = value + own.shift, {}
+    for index, place in reversed(list(enumerate(own.places))):
+        event[own.field(index, 0).name], rest = divmod(rest, place)
+    return event

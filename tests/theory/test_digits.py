@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.theory.guards import guard
-from wex.theory.digits import Digits, digits_of, with_digits
+from tests.theory.guards import guard, of_digits
+from wex.theory.digits import digits_of, with_digits
 from wex.theory.evaluate import EXACT, holds
 
 HOUR = 3_600_000_000
@@ -33,14 +33,6 @@ def predicates(draw: st.DrawFn, terms: list[str]) -> str:
     if "floor" in term:
         return f"{term} {op} timestamp '1970-01-02 03:00'"
     return f"{term} {op} {draw(_numbers)}"
-
-
-def of_digits(own: Digits, value: int) -> dict[str, int]:
-    """Return the digits of a value."""
-    rest, event = value + own.shift, {}
-    for index, place in reversed(list(enumerate(own.places))):
-        event[own.field(index, 0).name], rest = divmod(rest, place)
-    return event
 
 
 def check(texts: list[str], before: int, now: int) -> None:

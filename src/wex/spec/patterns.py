@@ -38,13 +38,22 @@ def parts(pattern: str) -> tuple[str | Wildcard, ...] | None:
     return tuple(found)
 
 
+def exact_pattern(text: str) -> str:
+    r"""Return the pattern that only one text matches.
+
+    >>> print(exact_pattern("100%"))
+    100\%
+    """
+    return "".join(f"{ESCAPE}{c}" if c in SPECIAL else c for c in text)
+
+
 def prefix_pattern(text: str) -> str:
     r"""Return the pattern of all texts that start with a text.
 
     >>> print(prefix_pattern("100%"))
     100\%%
     """
-    return "".join(f"{ESCAPE}{c}" if c in SPECIAL else c for c in text) + Wildcard.TEXT.value
+    return exact_pattern(text) + Wildcard.TEXT.value
 
 
 def filled(pattern: str, text: str) -> str:

@@ -29,6 +29,7 @@ from wex.theory.terms import (
     Guard,
     IsFirst,
     IsNull,
+    Like,
     Not,
     Or,
     Truth,
@@ -233,7 +234,8 @@ def _dependencies(atom: Atom, *, floating: bool) -> list[Hashable]:
     """Return the fields that an atom depends on, or a token of its own if it is independent."""
     if isinstance(atom, IsFirst):
         return [IsFirst]
-    return [atom] if is_open(atom, floating=floating) else list(fields(atom))
+    alone = is_open(atom, floating=floating) and not isinstance(atom, Like)
+    return [atom] if alone else list(fields(atom))
 
 
 def _rows(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec.patterns import filled
 from wex.theory.terms import Comparison, Constant, Like, atoms, fields, is_opaque
+from wex.theory.texts import possible_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,7 +48,6 @@ def samples_of(guards: Iterable[Guard]) -> Samples:
 
 
 def _texts(patterns: list[str]) -> list[str]:
-    texts = [filled(pattern, "") for pattern in patterns]
-    texts += [filled(one, filled(two, "")) for one in patterns for two in patterns]
-    texts += [filled(pattern, "a") for pattern in patterns]
-    return [*texts, "text", "other", ""]
+    possible = possible_matches(tuple(dict.fromkeys(patterns)))
+    texts = list(possible.values()) if possible else [filled(pattern, "") for pattern in patterns]
+    return [*texts, *(filled(pattern, "a") for pattern in patterns), "text", "other", ""]

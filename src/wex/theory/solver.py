@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import z3
 
+from wex.spec.patterns import exact_pattern
 from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
 from wex.theory.terms import (
     Absolute,
@@ -46,6 +47,7 @@ from wex.theory.terms import (
     null_flag,
     rounded,
 )
+from wex.theory.texts import possible_matches
 from wex.threads import at_fork
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ MILLISECONDS = 1_000  # for tactics, which only accept a time limit
 MOST_CONTEXTS = 8  # a context takes 16 MB
 
 
+MOST_TEXTS = 8  # constants that are compared with patterns
 MOST_OF_PART = {"month": 12, "day": 31}
 
 
@@ -178,6 +181,7 @@ class Translation:
         self.domains: list[z3.BoolRef] = []
         self.variables: dict[Field, z3.ExprRef] = {}
         self._open: dict[Atom, z3.BoolRef] = {}
+        self._patterns: dict[Field, dict[str, z3.BoolRef]] = {}
         self._unknown: dict[Term, z3.ExprRef] = {}
 
     def guard(self, guard: Guard) -> z3.BoolRef:
@@ -240,7 +244,39 @@ class Translation:
         )
 
     def _free(self, atom: Atom) -> z3.BoolRef:
-        return self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}", self.context))
+        variable = self._open.setdefault(atom, z3.Bool(f"open{len(self._open)}", self.context))
+        if isinstance(atom, Like):
+            self._patterns.setdefault(atom.field, {})[atom.pattern] = variable
+        return variable
+
+    def constraints(self) -> list[z3.BoolRef]:
+        """Return what holds of every gram: the values of enums, the texts that patterns match.
+
+        It is about the guards that have been translated so far.
+        """
+        with self.context:
+            return [*self.domains, *(self._texts(field) for field in self._patterns)]
+
+    def _texts(self, field: Field) -> z3.BoolRef:
+        """Return which patterns and constants a text can match together."""
+        tests = dict(self._patterns[field])
+        if len(self.codes) <= MOST_TEXTS:
+            variable = self._variable(field)
+            tests |= {exact_pattern(text): variable == code for text, code in self.codes.items()}
+        possible = possible_matches(tuple(tests)) if len(tests) <= 2 * MOST_TEXTS else None
+        if possible is None:
+            return z3.BoolVal(True, self.context)
+        cases = [
+            z3.And(
+                [
+                    test if true else z3.Not(test)
+                    for test, true in zip(tests.values(), row, strict=True)
+                ],
+                self.context,
+            )
+            for row in possible
+        ]
+        return z3.Or(cases, self.context)
 
     def _term(self, term: Term) -> z3.ExprRef:
         match term:
@@ -324,7 +360,7 @@ def assignments(
         solver = limited(z3.SimpleSolver(ctx=context))
         for mark, guard in zip(marks, guards, strict=True):
             solver.add(mark == translation.guard(guard))
-        solver.add(translation.domains)
+        solver.add(translation.constraints())
     # Every model is a row. All other rows first differ from it at some place: for each place, the
     # prefix that differs there is searched later. The solver has a scope for each value of a prefix,
     # as `check` with many assumptions takes far longer in Python than in z3.
@@ -363,7 +399,7 @@ def model(guard: Guard, stream_fields: Mapping[str, Type], lookback: int) -> Gra
     with translation.context as context:
         solver = new_solver(context)
         solver.add(translation.guard(guard))
-        solver.add(translation.domains)
+        solver.add(translation.constraints())
         if any(translation.is_open(atom) or is_opaque(atom) for atom in atoms(guard)):
             raise UndecidedError("the guard multiplies or divides fields, or asks for a pattern")
         answer = solver.check()
@@ -384,7 +420,7 @@ def satisfiable(guard: Guard, lookback: int, *, missing: int = 0, floating: bool
     with translation.context as context:
         solver = new_solver(context)
         solver.add(translation.guard(guard))
-        solver.add(translation.domains)
+        solver.add(translation.constraints())
         return bool(solver.check() != z3.unsat)
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from wex.theory.evaluate import Event, Value
 
 MOST_KINDS = 64
+MOST_MODELLED = 16  # kinds for which an event is searched, where the solver does not know all
 MOST_STEPS = 40_000  # of a node with a kind of event
 MOST_VALUES_LISTED = 12  # of a field with whole numbers
 
@@ -271,8 +272,10 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
     if kinds is None:
         return None
     event_kinds = _EventKinds(tuple(listed), tuple(unary), moved, tuple(kinds))
-    if any(map(terms.is_opaque, unary)):  # the solver cannot say which of these kinds exist
-        return replace(event_kinds, exact=False)
+    if any(map(terms.is_opaque, unary)):  # the solver cannot say which of these kinds do not exist
+        few = len(kinds) <= MOST_MODELLED
+        exist = few and all(_exists(event_kinds.guard(kind, query), query) for kind in kinds)
+        return replace(event_kinds, exact=exist)
     if any(
         isinstance(atom, Comparison) and not (terms.linear(atom.left) and terms.linear(atom.right))
         for atom in unary
@@ -290,6 +293,15 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
             return None
         return replace(event_kinds, members=tuple(real))
     return event_kinds
+
+
+def _exists(guard: Guard, query: RegionQuery) -> bool:
+    """Tell whether an event is found of which a guard holds."""
+    try:
+        event = readable_event(terms.And((guard, query.in_bounds())), query.fields, {})
+    except UndecidedError:
+        return False
+    return event is not None and holds(guard, [event], numbers=EXACT)
 
 
 def _values(field: Field, query: RegionQuery) -> list[Value] | None:
