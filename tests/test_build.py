@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -103,6 +104,10 @@ def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
             return joined(parts, "&")
         case tree.Complement(body):
             return rebuilt_regex(body).complement()
+        case tree.Repeat(reluctant=True):
+            greedy = rebuilt_regex(replace(node, reluctant=False))
+            assert isinstance(greedy, w.Regex)
+            return greedy.reluctant()
         case tree.Repeat(body, 0, None):
             return rebuilt_regex(body).star()
         case tree.Repeat(body, 1, None):
@@ -143,6 +148,7 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
         if within.unit.text == "events"
         else w.duration(within.amount.value, within.unit.text),
         keep=node.keep.text if node.keep else None,
+        sharing=node.sharing.amount.value if node.sharing else None,
         pad=node.pad,
         lookback=node.lookback.value if node.lookback else None,
         measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},

@@ -242,6 +242,32 @@ spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x"
 
 
 @st.composite
+def preferences(draw: st.DrawFn, regex: tree.Regex) -> tree.Regex:
+    """Return an expression with some quantifiers reluctant, where preference gives them a meaning."""
+    match regex:
+        case tree.Concat(parts):
+            return replace(regex, parts=tuple(draw(preferences(part)) for part in parts))
+        case tree.Union(parts):
+            return replace(regex, parts=tuple(draw(preferences(part)) for part in parts))
+        case tree.Intersection((first, *others)):
+            return replace(regex, parts=(draw(preferences(first)), *others))
+        case tree.Repeat(body, low, high):
+            reluctant = low != high and draw(st.booleans())
+            return replace(regex, body=draw(preferences(body)), reluctant=reluctant)
+    return regex
+
+
+@st.composite
+def with_preference(draw: st.DrawFn, window: tree.Window) -> tree.Window:
+    """Return a window of pairs that keeps windows by preference."""
+    pairs = tuple(replace(pair, match=draw(preferences(pair.match))) for pair in window.pairs)
+    keep = draw(st.sampled_from(["preferred", "leftmost"]))
+    count = draw(st.integers(0, 3)) if keep == "leftmost" else 0
+    sharing = tree.Sharing(tree.Int(count), name("event" if count == 1 else "events"))
+    return replace(window, pairs=pairs, keep=name(keep), sharing=sharing if count else None)
+
+
+@st.composite
 def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -> tree.Window:
     """Windows of every form, with every clause."""
     pair = st.builds(tree.Pair, st.none() | regexes, regexes)
@@ -252,7 +278,7 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
     measures.append(tree.Measure(_call("count"), name("size")))
     limits = [("events", 5), ("minutes", 3)]
     unit, amount = draw(st.sampled_from(limits))
-    return tree.Window(
+    window = tree.Window(
         name(called),
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
         where=None if by_pairs else draw(formulas()),
@@ -268,6 +294,7 @@ def windows(draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True) -
             st.sampled_from([None, tree.Compare((tree.Ref("size"), tree.Int(2)), (">=",))])
         ),
     )
+    return draw(with_preference(window)) if by_pairs and draw(st.booleans()) else window
 
 
 def declared_field(field: str) -> tree.Field:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.spec.types import EVENT_UNITS, microseconds
+from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
     from wex.spec import tree
@@ -30,6 +31,20 @@ class Clauses:
     within_time: int | None
     keep: str
     having: bool
+    sharing: int = 0  # events that two windows of `keep leftmost` may share
+
+    @property
+    def prefers(self) -> bool:
+        """Whether `keep` chooses by preference: the order of the ways counts, not only the language."""
+        return self.keep in PREFERENCE
+
+    @property
+    def conditional(self) -> bool:
+        """Whether a window that `match` accepts may yet be denied, by `until` or `having`.
+
+        `within` denies none that a later and longer window of the same start would survive.
+        """
+        return self.until or self.having
 
     @property
     def early_keep(self) -> str:
@@ -38,8 +53,11 @@ class Clauses:
 
     @property
     def keeps_late(self) -> bool:
-        """Whether `keep` chooses among the windows that satisfy `having`, when they are found."""
-        return self.having and self.keep != "all"
+        """Whether `keep` chooses among the windows that satisfy `having`, when they are found.
+
+        By preference it always chooses in a way of its own.
+        """
+        return self.having and self.keep != "all" and not self.prefers
 
     @property
     def drops_starts_late(self) -> bool:
@@ -91,4 +109,5 @@ def clauses_of(window: tree.Window) -> Clauses:
         else None,
         keep=window.keep.text if window.keep else "all",
         having=window.having is not None,
+        sharing=window.sharing.amount.value if window.sharing else 0,
     )

@@ -80,6 +80,14 @@ class Within(Node):
 
 
 @dataclass(frozen=True)
+class Sharing(Node):
+    """`sharing 1 event`, behind `keep leftmost`."""
+
+    amount: Int
+    unit: Name
+
+
+@dataclass(frozen=True)
 class Measure(Node):
     """`avg(price) as mean`."""
 
@@ -101,6 +109,7 @@ class Window(Node):
     lookback: Int | None = None
     measures: tuple[Measure, ...] = ()
     having: Expr | None = None
+    sharing: Sharing | None = None
 
 
 @dataclass(frozen=True, repr=False)
