@@ -31,9 +31,10 @@ from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
+from wex.engine.preferred_run import run_of
 from wex.engine.state import schema
 from wex.engine.state.state import State
-from wex.engine.window_run import FoundWindows, Window, WindowRun
+from wex.engine.window_run import Window
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from wex.compile.plan import Plan
     from wex.engine.arrays import Ints
+    from wex.engine.window_run import FoundWindows, WindowRun
     from wex.spec import tree
 
 
@@ -118,7 +120,7 @@ class Engine:
             columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
         rows = BatchView(batch, self.guarded)
         runs = [
-            WindowRun(self, window, number, batch, rows, prior, last=last)
+            run_of(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), columns

@@ -92,7 +92,11 @@ class WindowRun:
     def _no_starts(self, rows: BatchView) -> pa.Table:
         order = self.engine.stream.order_by
         time = self.batch.table.schema.field(order[0]).type if order else None
-        columns = schema.held_columns(time, self.window.measuring.types(rows))
+        columns = schema.held_columns(
+            time,
+            self.window.measuring.types(rows),
+            prefers=self.window.planned.clauses.prefers,
+        )
         return pa.table({name: empty_array(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
@@ -108,6 +112,12 @@ class WindowRun:
 
     def windows(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that the batch reports."""
+        segments = self._segments()
+        self.result = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
+        return self._reported(self.result.start, self.result.end, self.result.owners)
+
+    def _segments(self) -> Segments:
+        """Return the streams of the batch from their first grams on, and the starts carried over."""
         batch, panes = self.batch, self.panes
         begin = batch.begin
         if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
@@ -118,7 +128,7 @@ class WindowRun:
         held = np.zeros(len(self.counts) + 1, dtype=np.int64)
         if self.carried.num_rows:
             np.cumsum(self.counts, out=held[1:])
-        segments = Segments(
+        return Segments(
             begin,
             batch.end,
             panes.shift,
@@ -128,8 +138,6 @@ class WindowRun:
             self.carried.column(schema.CLOCK).to_numpy(),
             self.carried.column(schema.SLOT).to_numpy(),
         )
-        self.result = self.window.machine.run(codes, self.clock, segments, last=self.last_batch)
-        return self._reported(self.result.start, self.result.end, self.result.owners)
 
     def _reported(self, start: Ints, end: Ints, streams: Ints) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""

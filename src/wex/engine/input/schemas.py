@@ -77,8 +77,9 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
     """Return the columns of the open starts of a window, for events of a schema."""
     order = engine.stream.order_by
     time = schema.field(order[0]).type if order else None
-    parts = engine.windows[at].measuring.types(no_events(engine, schema))
-    return state_schema.held_columns(time, parts)
+    window = engine.windows[at]
+    parts = window.measuring.types(no_events(engine, schema))
+    return state_schema.held_columns(time, parts, prefers=window.planned.clauses.prefers)
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:

@@ -1,6 +1,7 @@
 """The choice of a machine: which kernel runs a planned window, with which tables.
 
-There are four kernels: `registers` where no window state ever holds two starts, `configs` where
+Windows that `keep` chooses by preference have a kernel of their own, `preferred`. For all others there
+are four: `registers` where no window state ever holds two starts, `configs` where
 there are few combinations of occupied window states, `sliding` for windows of one fixed length,
 and `moving` for all others. They find the same windows. The choice is made once for each plan.
 """
@@ -23,13 +24,15 @@ from wex.engine.kernels.types import (
     Configs,
     KernelClauses,
     KernelResult,
+    Preferred,
     Registers,
     Segments,
     Sliding,
     read_only,
 )
 from wex.engine.machines.configs import ConfigAutomaton
-from wex.engine.machines.tables import MachineTables
+from wex.engine.machines.preferred import preferred_tables
+from wex.engine.machines.tables import CODED, MachineTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +52,18 @@ class Machine:
 
     kind: str
     clauses: KernelClauses
-    tables: Registers | Configs | Sliding | Automata
+    tables: Registers | Configs | Sliding | Automata | Preferred
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
 
     def run(
         self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
     ) -> KernelResult:
-        """Return the windows of a batch and the starts that stay open; `last`: the streams end."""
+        """Return the windows of a batch and the starts that stay open; `last`: the streams end.
+
+        Windows by preference run otherwise: see `wex.engine.preferred_run`.
+        """
+        assert not isinstance(self.tables, Preferred)
         streams = Segments(*map(read_only, streams))
         clock = read_only(clock)
         rows = int((streams.end - streams.begin).sum())
@@ -98,6 +105,8 @@ class Machine:
             return final
         if isinstance(self.tables, Automata):
             return self.tables.final[slot]
+        if isinstance(self.tables, Preferred):
+            return self.tables.accepts[slot]
         return np.zeros(
             len(slot), dtype=np.bool_
         )  # a start whose window has its length is no longer open
@@ -110,6 +119,10 @@ def first_room(rows: int) -> int:
 
 def machine_of(window: PlannedWindow, most_configs: int = MOST_CONFIGS) -> Machine:
     """Return the machine of a window."""
+    if window.preference is not None:
+        uses_letters = len(window.letters.guards) > CODED
+        clauses = kernel_clauses(window.clauses)
+        return Machine("preferred", clauses, preferred_tables(window), 0, uses_letters)
     tables = MachineTables(window)
     clauses = kernel_clauses(window.clauses)
     # Where `within` may leave nothing to emit, config and letter do not decide whether a window cuts.
