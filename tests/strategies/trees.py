@@ -116,7 +116,6 @@ _atoms = st.one_of(
 regexes = st.recursive(_atoms, _regex_compound, max_leaves=8)
 
 
-
 def _with_keep(clauses: dict[str, Any]) -> dict[str, Any]:
     """Return clauses without a `sharing` that has no `keep` before it: there is no such text."""
     return clauses if clauses["keep"] else {**clauses, "sharing": None}

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """The report about one window: three answers, and findings in words.
+    """The report about one window: its answers, and findings in words.
+
+    `delay` is None unless `keep` chooses by preference: windows are reported at once.
 
     `regions` is the number of regions that the analysis distinguishes, `way` the method that found
     them.
@@ -44,11 +46,13 @@ class WindowReport:
     regions: int
     way: str
     seconds: float = field(compare=False)
+    delay: Answer | None = None
 
     @property
     def answers(self) -> dict[str, Answer]:
         """Return the answers by name."""
-        return {"open": self.open, "held": self.held, "overlap": self.overlap}
+        answers = {"open": self.open, "held": self.held, "overlap": self.overlap}
+        return answers if self.delay is None else answers | {"delay": self.delay}
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
         tuple(findings.of_window(analysis)),
         *analysis.regions,
         time.monotonic() - began,
+        analysis.delay,
     )
 
 

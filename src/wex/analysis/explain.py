@@ -26,6 +26,7 @@ REASONS = {
     "configs": "few combinations of window states: one automaton over them",
     "sliding": "all windows have one length: a queue of starts",
     "moving": "lists of starts that move from state to state",
+    "preferred": "each start follows its ways in their order until its window is decided",
 }
 
 

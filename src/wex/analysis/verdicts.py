@@ -18,6 +18,7 @@ from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
+from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
@@ -150,6 +151,8 @@ class Analysis:
             return "the predicates relate events in more ways than the analysis can distinguish"
         if self.window.clauses.having:
             return "`having` may drop any window"
+        if self.window.clauses.keep == "leftmost":
+            return "`keep leftmost` may skip any start"
         return "the number of events in the time of `within` depends on the gaps between them"
 
     # --- Open starts
@@ -246,6 +249,8 @@ class Analysis:
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
+        if clauses.keep == "leftmost":
+            return Delay(self).held_by_leftmost()
         counted = clauses.within_events is None or window.counted
         faithful = counted and clauses.within_time is None and not clauses.drops_starts_late
         if not (clauses.single or clauses.cuts) and faithful and self.contexts.regions.exact:
@@ -360,6 +365,13 @@ class Analysis:
         duration = self.window.clauses.within_time
         gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
         return duration // gap + 1 if gap and duration is not None else None
+
+    # --- The decision about windows by preference
+
+    @cached_property
+    def delay(self) -> Answer | None:
+        """Return how many events after its end a window is decided; None: at once."""
+        return decision_delay(self)
 
     # --- Windows that share a position
 

@@ -202,9 +202,9 @@ class OrderedBuilder:
             if self._work > self._most_work:
                 limits.require("work", self._work, "the steps of building an automaton")
             if len(top) == 2 and not isinstance(top[0], Frame):
-                positions.setdefault(top)  # type: ignore[arg-type]
+                positions.setdefault(top)
                 continue
-            frames: Frames = top  # type: ignore[assignment]
+            frames: Frames = top
             if frames in seen:
                 continue
             seen.add(frames)

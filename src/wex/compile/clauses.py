@@ -62,7 +62,7 @@ class Clauses:
     @property
     def drops_starts_late(self) -> bool:
         """Whether a late `keep` removes open starts, too: those of chosen windows, or all others."""
-        return self.having and self.keep in ("shortest", "disjoint")
+        return self.having and (self.keep in ("shortest", "disjoint") or self.prefers)
 
     @property
     def oldest_wins(self) -> bool:

@@ -22,6 +22,7 @@ from wex.engine.kernels.preferred import (
     NO_ROW,
     Allowed,
     Carried,
+    Pairs,
     Tracks,
     run_candidates,
     run_preferred,
@@ -102,11 +103,17 @@ class PreferredRun(WindowRun):
     def _tracks(self, segments: Segments) -> Tracks:
         rows = int((segments.end - segments.begin).sum() + segments.held[-1])
         count = len(segments.begin)
-        numbers = [np.empty(rows, dtype=np.int64) for _ in range(6)]
         last = np.arange(count)
-        skipped = np.where(self.last_end < 0, NO_ROW, self._rows(self.last_end, last))
         return Tracks(
-            *numbers, np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64), skipped
+            row=np.empty(rows, dtype=np.int64),
+            held=np.empty(rows, dtype=np.int64),
+            state=np.empty(rows, dtype=np.int64),
+            candidate=np.empty(rows, dtype=np.int64),
+            stopped=np.empty(rows, dtype=np.int64),
+            chosen=np.empty(rows, dtype=np.int64),
+            up_to=np.zeros(count, dtype=np.int64),
+            prefix=np.empty(count, dtype=np.int64),
+            skipped=np.where(self.last_end < 0, NO_ROW, self._rows(self.last_end, last)),
         )
 
     @property
@@ -125,8 +132,8 @@ class PreferredRun(WindowRun):
         """Return the windows that satisfy `having`."""
         room = first_room(self.batch.rows)
         while True:
-            pairs = [np.empty(room, dtype=np.int64) for _ in range(4)]
-            count = run_candidates(*arguments, *pairs, self.last_batch)  # type: ignore[arg-type]
+            pairs = Pairs(*(np.empty(room, dtype=np.int64) for _ in range(4)))
+            count = run_candidates(*arguments, pairs, self.last_batch)  # type: ignore[arg-type, call-arg]
             if count <= room:
                 break
             limits.require("windows", count, "the windows of one batch")
@@ -194,9 +201,7 @@ class PreferredRun(WindowRun):
     ) -> Exception:
         stream = int(streams[window])
         position = starts[window] - self.batch.begin[stream] + self.batch.position[stream]
-        return FaultError(
-            error(self.batch.key(stream), int(position)), stream, int(rows[window])
-        )
+        return FaultError(error(self.batch.key(stream), int(position)), stream, int(rows[window]))
 
     def _measures(
         self,

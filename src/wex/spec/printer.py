@@ -111,7 +111,9 @@ def _window(window: tree.Window) -> str:
         lines.append(f"where {_expr(window.where)}")
     lines.extend(show(clause) for clause in (window.until, window.within) if clause)
     if window.keep:
-        lines.append(f"keep {show(window.keep)}" + (f" {show(window.sharing)}" if window.sharing else ""))
+        lines.append(
+            f"keep {show(window.keep)}" + (f" {show(window.sharing)}" if window.sharing else "")
+        )
     if window.pad:
         lines.append("pad")
     if window.lookback:

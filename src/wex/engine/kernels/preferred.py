@@ -63,6 +63,15 @@ class Allowed(NamedTuple):
     first: Ints
 
 
+class Pairs(NamedTuple):
+    """Windows to be judged: start, end, stream, and the number of a start that was held, or -1."""
+
+    start: Ints
+    end: Ints
+    stream: Ints
+    held: Ints
+
+
 @inlined
 def _sought(allowed: Allowed, at: int, end: int, row: int, last: int) -> int:
     """Return the place of the first window from `at` on that a start has and that ends at a row or later."""
@@ -85,16 +94,14 @@ def run_candidates(
     clauses: KernelClauses,
     streams: Segments,
     carried: Carried,
-    starts: Ints,
-    ends: Ints,
-    owners: Ints,
-    helds: Ints,
+    pairs: Pairs,
     last: bool,
 ) -> int:
     """Write all windows that `having` has to judge, start by start, and return how many there are.
 
     Those that there is no room for are only counted.
     """
+    starts, ends, owners, helds = pairs.start, pairs.end, pairs.stream, pairs.held
     room = len(starts)
     count = 0
     limit, until = clauses.limit, clauses.until
@@ -312,9 +319,7 @@ def run_preferred(
 
 
 @compiled
-def _without_losers(
-    machine: Preferred, tracks: Tracks, own: int, count: int, next_end: int
-) -> int:
+def _without_losers(machine: Preferred, tracks: Tracks, own: int, count: int, next_end: int) -> int:
     """Remove held starts that `keep leftmost` will skip in any case, and return where starts end.
 
     Windows that are found from now on end at the row `next_end` or later.
