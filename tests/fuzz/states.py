@@ -101,6 +101,9 @@ SPECS = [
     STREAM + "window w where begin + 2 = end and [x > x[-1]](begin) window z pad match [x[-2] = x] any* [ok]",
     STREAM + "window w match ([x > 1] any{3} | [x < 2] any{5})+ keep longest measure max_by(d, t) as m",
     "stream s (x int, y real) nulls skip window w match [y > 1.5] [x < 9]* [y - y[-1] > 0.5] measure avg(x) as a",
+    STREAM + f"window w match [x > 0] (any* [x > 2])? keep preferred within 9 seconds measure {ALL}",
+    STREAM + "window w match [x > 0]+ ([ok]* [x > 2])? keep leftmost until [x < 2] or end measure sum(x) as s",
+    STREAM + "window w match [x > 0] any*? keep leftmost sharing 2 events measure count() as n having n > 2",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",
 ]  # fmt: skip
 

@@ -262,7 +262,9 @@ def with_preference(draw: st.DrawFn, window: tree.Window) -> tree.Window:
     """Return a window of pairs that keeps windows by preference."""
     pairs = tuple(replace(pair, match=draw(preferences(pair.match))) for pair in window.pairs)
     keep = draw(st.sampled_from(["preferred", "leftmost"]))
-    count = draw(st.integers(0, 3)) if keep == "leftmost" else 0
+    by_events = window.within is not None and window.within.unit.text == "events"
+    most = int(window.within.amount.value) - 1 if window.within and by_events else 3
+    count = draw(st.integers(0, min(most, 3))) if keep == "leftmost" else 0
     sharing = tree.Sharing(tree.Int(count), name("event" if count == 1 else "events"))
     return replace(window, pairs=pairs, keep=name(keep), sharing=sharing if count else None)
 
