@@ -17,6 +17,7 @@ from wex.compile.window import ANYWHERE
 from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
+from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,10 @@ def with_formulas(spec: tree.Spec) -> tree.Spec:
 
 
 def _translated(spec: tree.Spec, window: tree.Window) -> tree.Window:
+    if window.keep and window.keep.text in PREFERENCE:
+        message = f"a formula has no order of preference, which `keep {window.keep.text}` needs"
+        hint = "keep the regular expression, or choose another option of `keep`"
+        raise WexError("formula-preference", message, hint)
     writer = _Writer(fresh_names(spec))
     begin, end = Boundary(tree.Mark("begin")), Boundary(tree.Mark("end"), 1)
     pairs = [
