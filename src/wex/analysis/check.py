@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wex.analysis import findings
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
+from wex.compile.clauses import clauses_of
 from wex.engine.engine import engine_of
 from wex.engine.kernels.compiled import interpreted
 from wex.engine.running_streams import RunningStreams
@@ -134,7 +135,10 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     state = streams.everything()
     tail = len(state.tails) * _width(state.tails.schema)
     starts = sum(
-        (bound or 0) * _width(state.lists[schema.held(index)].schema)
+        # A start that waits by preference may need a second row, where its candidate ends.
+        (bound or 0)
+        * _width(state.lists[schema.held(index)].schema)
+        * (2 if clauses_of(spec.windows[index]).prefers else 1)
         for index, bound in enumerate(bounds)
     )
     return _width(state.streams.schema) + tail + starts

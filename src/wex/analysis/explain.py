@@ -119,6 +119,9 @@ def _normal_form(values: Values, number: int) -> Iterator[str]:
     form = values["normal form"].values[number].form
     prefix = _count(form.prefix.states, "prefix state")
     yield f"{prefix}, {_count(form.window.states, 'window state')}"
+    preference = values["normal form"].values[number].preference
+    if preference is not None:
+        yield f"{_count(preference.ways.states, 'state')} of ordered ways"
 
 
 def _smaller_form(values: Values, number: int) -> Iterator[str]:

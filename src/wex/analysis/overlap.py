@@ -68,7 +68,8 @@ class Overlap:
         if clauses.keep == "leftmost":
             reason = "`keep leftmost` reports windows that do not overlap"
             if clauses.sharing:
-                reason = f"a window shares at most {clauses.sharing:,} events with those after it"
+                events = "event" if clauses.sharing == 1 else "events"
+                reason = f"a window shares at most {clauses.sharing:,} {events} with those after it"
             bounds.append((clauses.sharing + 1, reason))
         if opened.bound is not None:
             bounds.append((opened.bound, f"each of {opened.bound:,} open starts has one window"))

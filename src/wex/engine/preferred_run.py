@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from wex.errors import DataError
 
 PLACES = 8  # states of an event that are remembered, so that later starts can share a way
+MOST_MARKS = 1 << 27  # states that are remembered for all events of a stream
 
 
 def run_of(
@@ -91,8 +92,8 @@ class PreferredRun(WindowRun):
             allowed = self._allowed(arguments)
         self.tracks = self._tracks(segments)
         longest = int((segments.end - segments.begin).max(initial=0))
-        places = 0 if allowed.asked else min(PLACES, len(tables.move))
-        marks = np.empty((longest, 2 * places), dtype=np.int64)
+        places = min(PLACES, len(tables.move), max(1, MOST_MARKS // max(1, longest)))
+        marks = np.empty((longest, 0 if allowed.asked else 2 * places), dtype=np.int32)
         run_preferred(*arguments, allowed, self.tracks, marks, self.last_batch)
         chosen = np.flatnonzero(self.tracks.chosen[: self._count] >= 0)
         streams = self._streams[chosen]

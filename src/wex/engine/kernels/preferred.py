@@ -164,7 +164,7 @@ def run_preferred(
     carried: Carried,
     allowed: Allowed,
     tracks: Tracks,
-    marks: Ints,
+    marks: NDArray[np.int32],
     last: bool,
 ) -> None:
     """Write the starts of a batch with their windows; `last`: the streams end with it.
@@ -221,7 +221,7 @@ def run_preferred(
                     place = 2 * (state % places)
                     at = x - begin
                     if marks[at, place] == state:
-                        other = marks[at, place + 1]
+                        other = np.int64(marks[at, place + 1])
                         aged = limit >= 0 and tracks.chosen[other] == NONE
                         if not aged or tracks.stopped[other] > x:
                             if tracks.candidate[other] + waits >= x:
