@@ -22,7 +22,7 @@ HEAD = "stream s (x enum('a', 'b', 'c')) let a = x = 'a' let b = x = 'b' let c =
         ("a | a a keep preferred", "0", "1"),
         ("a a | a keep preferred", "at most 1", "2"),
         ("a+ keep preferred until [c]", "at most 1", "unbounded (linear)"),
-        ("a b* keep preferred until [b]", "at most 2", "2"),
+        ("a b* keep preferred until [b]", "at most 2", "1"),
         ("a b* c | b keep leftmost", "unknown", "unknown"),
         ("a+ keep preferred measure count() as n having n > 1", "unknown", "unknown"),
     ],

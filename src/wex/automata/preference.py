@@ -12,6 +12,7 @@ then only the mark is removed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from wex.automata.regex import RegexFactory
 
 DEAD = 0  # the state without positions
+CHEAP = 16  # positions whose steps are known, copied at the cost of one step
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,7 @@ class OrderedBuilder:
     def __init__(self, factory: RegexFactory) -> None:
         self.factory = factory
         self._fewer: dict[tuple[Repetition, int, int | None], Repetition] = {}
+        self._steps: dict[tuple[Position, int], State] = {}
         self._work, self._most_work = 0, limits.current().work
 
     def automaton(
@@ -162,21 +165,33 @@ class OrderedBuilder:
 
     def _after(self, state: State, letter: int) -> State:
         """Return the state after a class of letters."""
-        reached: list[Position | Frames] = []
-        for head, rest in state:
-            after = self._moved(rest, letter)
-            if after is None:
-                continue
-            if isinstance(head, int):
-                if head >> letter & 1:
-                    reached.append(after)
-                continue
-            language = self.factory.derivative(head, letter)
-            if language is not self.factory.nothing:
-                reached.append((language, after))
-                if language.nullable:
-                    reached.append(after)
-        return self._unfolded(reached)
+        self._count(1 + len(state) // CHEAP)
+        steps = (self._step(position, letter) for position in state)
+        return tuple(dict.fromkeys(chain.from_iterable(steps)))
+
+    def _step(self, position: Position, letter: int) -> State:
+        """Return the positions that can follow one position, the preferred first."""
+        key = (position, letter)
+        if key not in self._steps:
+            self._steps[key] = self._unfolded(self._reached(*position, letter))
+        return self._steps[key]
+
+    def _reached(self, head: int | Regex, rest: Frames, letter: int) -> list[Position | Frames]:
+        """Return what remains after a letter at a position, the preferred first."""
+        after = self._moved(rest, letter)
+        if after is None:
+            return []
+        if isinstance(head, int):
+            return [after] if head >> letter & 1 else []
+        language = self.factory.derivative(head, letter)
+        if language is self.factory.nothing:
+            return []
+        return [(language, after), after] if language.nullable else [(language, after)]
+
+    def _count(self, steps: int) -> None:
+        self._work += steps
+        if self._work > self._most_work:
+            limits.require("work", self._work, "the steps of building an automaton")
 
     def _moved(self, frames: Frames, letter: int) -> Frames | None:
         """Return what remains after a letter; None if a language does not have it."""
@@ -198,9 +213,7 @@ class OrderedBuilder:
         stack: list[Position | Frames] = list(reversed(reached))
         while stack:
             top = stack.pop()
-            self._work += 1
-            if self._work > self._most_work:
-                limits.require("work", self._work, "the steps of building an automaton")
+            self._count(1)
             if len(top) == 2 and not isinstance(top[0], Frame):
                 positions.setdefault(top)
                 continue
