@@ -333,3 +333,14 @@ def test_a_constant_may_be_named() -> None:
     t = w.stream("s", x="real")
     limit = w.let("limit", 3)
     assert w.spec(t, limit, w.window("w", match=t.x > limit)).lets[0].value == tree.Int(3)
+
+
+def test_only_a_greedy_quantifier_becomes_reluctant() -> None:
+    assert str(w.any.star().reluctant().node) == "any*?"
+    for regex in (w.any, w.any.star().reluctant()):
+        with pytest.raises(wex.SpecError) as caught:
+            regex.reluctant()
+        assert caught.value.code == "reluctant-here"
+    with pytest.raises(wex.SpecError) as caught:
+        w.window("w", match=w.any, sharing=1)
+    assert caught.value.code == "sharing-here"

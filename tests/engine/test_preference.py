@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import wex
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine
+from wex.engine.find import _in_report_order
 from wex.engine.input.prepare import PreparedInput
 from wex.reference.find import find_by_definition
 from wex.stages import plan_of
@@ -202,3 +203,12 @@ def test_a_plan_carries_preference(keep: str) -> None:
     prior = engine.fresh(1)
     table, _ = engine.run(prepared.batch(prior), prior, last=True)
     assert table.equals(wex.find(spec, {"x": list("aabab")}))
+
+
+def test_files_are_sorted_as_tables_are() -> None:
+    spec = wex.parse(f"{HEAD} window w match a (any* b)? keep preferred window v match b until [a]")
+    data = {"x": list("acabcabacabb")}
+    processor = wex.Processor(spec)
+    parts = [processor.feed({"x": [letter]}) for letter in data["x"]]
+    whole = _in_report_order(spec, pa.concat_tables([*parts, processor.close()]))
+    assert whole.to_pylist() == wex.find(spec, data).to_pylist()

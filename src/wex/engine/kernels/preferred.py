@@ -183,7 +183,6 @@ def run_preferred(
         first = begin
         own = t  # the first start of the stream
         bound = tracks.skipped[g]
-        latest = begin
         waiting = False  # an earlier start is undecided
         pair = allowed.first[g] if allowed.asked else 0
         pairs = allowed.first[g + 1] if allowed.asked else 0
@@ -263,7 +262,7 @@ def run_preferred(
                 x += 1
             tracks.row[t], tracks.held[t] = row, h
             tracks.state[t], tracks.candidate[t] = state, candidate
-            # While the stream is run, `chosen` is NONE for starts that grew too old.
+            # While the stream is run, `chosen` is NONE for starts that grew too old: see `_settled`.
             tracks.stopped[t], tracks.chosen[t] = stopped, HELD
             if stopped < 0:
                 tracks.stopped[t], tracks.chosen[t] = -1 - stopped, NONE
@@ -288,34 +287,43 @@ def run_preferred(
                     bound = row if candidate == NO_ROW else max(candidate - sharing, row)
         if not waiting:
             tracks.skipped[g] = bound
-        # Now that no start shares the way of another, `chosen` gets its meaning.
-        waiting = False
-        kept = own
-        for s in range(own, t):
-            decided = last or tracks.chosen[s] == NONE or tracks.state[s] == DEAD
-            chosen = HELD
-            if decided:
-                latest = max(latest, tracks.stopped[s])
-                if tracks.candidate[s] == NO_ROW:
-                    chosen = NONE
-                elif not leftmost:
-                    chosen = tracks.stopped[s]
-                elif not waiting:
-                    chosen = latest
-                if chosen == HELD:
-                    tracks.state[s] = DEAD
-            elif leftmost:
-                waiting = True
-            if chosen != NONE:
-                tracks.row[kept], tracks.held[kept] = tracks.row[s], tracks.held[s]
-                tracks.state[kept], tracks.candidate[kept] = tracks.state[s], tracks.candidate[s]
-                tracks.stopped[kept], tracks.chosen[kept] = tracks.stopped[s], chosen
-                kept += 1
-        t = kept
+        t = _settled(tracks, own, t, begin, leftmost, last)
         if machine.prunes and not last:
             t = _without_losers(machine, tracks, own, t, end - waits)
         tracks.up_to[g] = t
         tracks.prefix[g] = prefix
+
+
+@compiled
+def _settled(tracks: Tracks, own: int, count: int, begin: int, leftmost: bool, last: bool) -> int:
+    """Say of each start of a stream where its window is reported, and return where starts end.
+
+    Starts that have no window are removed. Before, `chosen` tells only which starts grew too old.
+    """
+    latest = begin
+    waiting = False
+    kept = own
+    for s in range(own, count):
+        decided = last or tracks.chosen[s] == NONE or tracks.state[s] == DEAD
+        chosen = HELD
+        if decided:
+            latest = max(latest, tracks.stopped[s])
+            if tracks.candidate[s] == NO_ROW:
+                chosen = NONE
+            elif not leftmost:
+                chosen = tracks.stopped[s]
+            elif not waiting:
+                chosen = latest
+            if chosen == HELD:
+                tracks.state[s] = DEAD
+        elif leftmost:
+            waiting = True
+        if chosen != NONE:
+            tracks.row[kept], tracks.held[kept] = tracks.row[s], tracks.held[s]
+            tracks.state[kept], tracks.candidate[kept] = tracks.state[s], tracks.candidate[s]
+            tracks.stopped[kept], tracks.chosen[kept] = tracks.stopped[s], chosen
+            kept += 1
+    return kept
 
 
 @compiled
