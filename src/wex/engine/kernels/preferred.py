@@ -229,6 +229,7 @@ def run_preferred(
                             if not aged:
                                 decided = state == DEAD
                                 break
+                            marks[at, place + 1] = t  # this start goes on for longer
                             x, stopped = stopped, end
                             continue
                     marks[at, place] = state
