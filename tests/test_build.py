@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -117,6 +118,10 @@ def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
             return joined(parts, "&")
         case tree.Complement(body):
             return rebuilt_regex(body).complement()
+        case tree.Repeat(reluctant=True):
+            greedy = rebuilt_regex(replace(node, reluctant=False))
+            assert isinstance(greedy, w.Regex)
+            return greedy.reluctant()
         case tree.Repeat(body, 0, None):
             return rebuilt_regex(body).star()
         case tree.Repeat(body, 1, None):
@@ -158,6 +163,7 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
         if within.unit.text == "events"
         else w.duration(within.amount.value, within.unit.text),
         keep=node.keep.text if node.keep else None,
+        sharing=node.sharing.amount.value if node.sharing else None,
         unpadded=node.unpadded,
         lookback=node.lookback.value if node.lookback else None,
         measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},
@@ -356,3 +362,14 @@ def test_a_constant_may_be_named() -> None:
     t = w.stream("s", x="real")
     limit = w.let("limit", 3)
     assert w.spec(t, limit, w.window("w", match=t.x > limit)).lets[0].value == tree.Int(3)
+
+
+def test_only_a_greedy_quantifier_becomes_reluctant() -> None:
+    assert str(w.any.star().reluctant().node) == "any*?"
+    for regex in (w.any, w.any.star().reluctant()):
+        with pytest.raises(wex.SpecError) as caught:
+            regex.reluctant()
+        assert caught.value.code == "reluctant-here"
+    with pytest.raises(wex.SpecError) as caught:
+        w.window("w", match=w.any, sharing=1)
+    assert caught.value.code == "sharing-here"

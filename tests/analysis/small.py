@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from hypothesis import strategies as st
 
+import wex
+from tests.strategies.specs import with_preference
 from wex.analysis.witness import held_starts
 from wex.errors import DataError
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
 from wex.spec import Meaning
+from wex.stages import compile_window
 from wex.theory.evaluate import Event, Value
 
 FINITE = "stream s (x enum('a', 'b'), ok bool)"
@@ -79,8 +82,10 @@ def _runs(*, whole: bool) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def spec_texts(draw: st.DrawFn, *, windows: int = 1, having: bool = False) -> str:
-    """Draw the text of a spec over few values; its windows have `having` if asked for."""
+def spec_texts(
+    draw: st.DrawFn, *, windows: int = 1, having: bool = False, preference: bool = False
+) -> str:
+    """Draw the text of a spec over few values; with `having` and by preference if asked for."""
     whole = draw(st.booleans())
     atoms = _whole_atoms if whole else _finite_atoms
     expressions = regexes(finite=not whole)
@@ -111,7 +116,20 @@ def spec_texts(draw: st.DrawFn, *, windows: int = 1, having: bool = False) -> st
             conditions = ["size > 1", "size != 2", "size <= 2", "hits = 1", "hits < 2 and size > 1"]
             lines.append(f"measure count() as size, count_if({draw(atoms)}) as hits")
             lines.append(f"having {draw(st.sampled_from(conditions))}")
-    return "\n".join(line for line in lines if line)
+    text = "\n".join(line for line in lines if line)
+    if not preference:
+        return text
+    spec = wex.parse(text)
+    keep, sharing = (None, None)
+    preferring = []
+    for window in spec.windows:
+        chosen = draw(with_preference(window))
+        if keep is None or draw(st.booleans()):
+            keep, sharing = chosen.keep, chosen.sharing
+        if chosen.within is None:
+            chosen = replace(chosen, keep=keep, sharing=sharing)
+        preferring.append(chosen)
+    return str(replace(spec, windows=tuple(preferring), source=None))
 
 
 def alphabet(meaning: Meaning) -> list[Event]:
@@ -161,7 +179,8 @@ def tried(meaning: Meaning, at: int, longest: int) -> Tried:
                 opened.setdefault(word[:size], set()).add(b)
         shared = [sum(b <= p <= e for b, e in windows) for p in range(len(word))]
         result.overlap = max([result.overlap, *shared])
-        if len(word) == longest:
+        # What `keep leftmost` skips is not replayed: the engine itself is asked elsewhere.
+        if len(word) == longest and compile_window(meaning, at).clauses.keep != "leftmost":
             result.held = max(result.held, len(held_starts(meaning, at, stream.events)))
     result.open = max([0, *map(len, opened.values())])
     return result

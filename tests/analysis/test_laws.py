@@ -50,6 +50,38 @@ def test_refined_regions_agree_with_every_short_stream(text: str) -> None:
 
 
 @few
+@given(spec_texts(preference=True))
+def test_preference_agrees_with_every_short_stream(text: str) -> None:
+    compare(text, longest=4, decided=False)
+
+
+@few
+@given(spec_texts(preference=True, having=True))
+def test_preference_and_having_agree_with_every_short_stream(text: str) -> None:
+    compare(text, longest=4, decided=False)
+
+
+@few
+@given(spec_texts(preference=True, windows=2))
+def test_equivalence_by_preference_agrees_with_every_short_stream(text: str) -> None:
+    spec = wex.parse(text)
+    meaning = meaning_of(spec)
+    first, second = (
+        replace(spec, windows=(replace(window, name=tree.Name("w")),)) for window in spec.windows
+    )
+    windows = [tried(meaning, at, 4).windows for at in (0, 1)]
+    same, narrow = wex.equivalent(first, second), wex.includes(first, second)
+    if same.holds:
+        assert windows[0] == windows[1]
+    if narrow.holds:
+        assert all(windows[0][word] >= windows[1][word] for word in windows[0])
+    if same.holds is False:
+        assert same.witness is not None
+        shown = [wex.find(spec, same.witness).to_pylist() for spec in (first, second)]
+        assert shown[0] != shown[1]
+
+
+@few
 @given(spec_texts(), st.randoms(use_true_random=False))
 def test_a_solver_that_gives_up_proves_nothing_wrong(text: str, chance: random.Random) -> None:
     satisfiable = Prover.satisfiable
@@ -101,7 +133,7 @@ def _has(spec: wex.Spec, stream: pa.Table, start: int, end: int) -> bool:
 
 
 @few
-@given(spec_texts())
+@given(spec_texts() | spec_texts(preference=True))
 def test_the_engine_never_holds_more(text: str) -> None:
     spec = wex.parse(text)
     meaning = meaning_of(spec)

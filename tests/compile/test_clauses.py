@@ -14,7 +14,16 @@ def clauses(text: str) -> Clauses:
     return clauses_of(wex.parse(f"{STREAM} {text}").windows[0])
 
 
-RULES = ("oldest_wins", "cuts", "ends_after_first", "single", "keeps_late", "drops_starts_late")
+RULES = (
+    "oldest_wins",
+    "cuts",
+    "ends_after_first",
+    "single",
+    "keeps_late",
+    "drops_starts_late",
+    "prefers",
+    "conditional",
+)
 
 
 @pytest.mark.parametrize(
@@ -26,10 +35,23 @@ RULES = ("oldest_wins", "cuts", "ends_after_first", "single", "keeps_late", "dro
         ("keep disjoint", {"oldest_wins", "cuts", "single"}),
         ("within 3 events keep longest", {"oldest_wins"}),
         ("within 0 seconds keep disjoint", {"oldest_wins", "cuts"}),
-        ("measure count() as n having n > 1", set()),
-        ("keep longest measure count() as n having n > 1", {"keeps_late"}),
-        ("keep shortest measure count() as n having n > 1", {"keeps_late", "drops_starts_late"}),
-        ("keep disjoint measure count() as n having n > 1", {"keeps_late", "drops_starts_late"}),
+        ("keep preferred", {"prefers"}),
+        ("keep leftmost sharing 1 event", {"prefers"}),
+        ("keep preferred until [x > 1]", {"prefers", "conditional"}),
+        (
+            "keep leftmost measure count() as n having n > 1",
+            {"prefers", "conditional", "drops_starts_late"},
+        ),
+        ("measure count() as n having n > 1", {"conditional"}),
+        ("keep longest measure count() as n having n > 1", {"keeps_late", "conditional"}),
+        (
+            "keep shortest measure count() as n having n > 1",
+            {"keeps_late", "drops_starts_late", "conditional"},
+        ),
+        (
+            "keep disjoint measure count() as n having n > 1",
+            {"keeps_late", "drops_starts_late", "conditional"},
+        ),
     ],
 )
 def test_the_rules_that_follow_from_the_clauses(text: str, rules: set[str]) -> None:

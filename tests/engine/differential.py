@@ -17,7 +17,13 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.compare import assert_same, assert_same_streams, find_moving, outcome
+from tests.engine.compare import (
+    assert_as_defined,
+    assert_same,
+    assert_same_streams,
+    find_moving,
+    outcome,
+)
 from tests.strategies import streams
 from tests.strategies.specs import pair_specs
 from wex.engine.engine import engine_of
@@ -46,9 +52,10 @@ def compare(spec: tree.Spec, events: list[Event], tally: Tally) -> None:
         tally.refused += 1
     else:
         tally.windows += expected.num_rows
-    assert_same(outcome(wex.find, spec, table), expected)
-    assert_same(outcome(find_moving, spec, table), expected)
-    assert_same_streams(outcome(_in_pieces, spec, table), expected, spec, table)
+    found = outcome(wex.find, spec, table)
+    assert_as_defined(found, expected, spec)
+    assert_same(outcome(find_moving, spec, table), found)
+    assert_same_streams(outcome(_in_pieces, spec, table), found, spec, table)
 
 
 def _in_pieces(spec: tree.Spec, table: pa.Table) -> pa.Table:

@@ -19,6 +19,8 @@ MORE = {
     "moving": f"{X} match [x > 2] any* [x > 4] measure count_distinct(x) as n, collect(x) as xs",
     "disjoint": f"{X} match [x > 1]+ keep disjoint within 4 events measure min(x) as least",
     "tracked": f"{X} match [x < 5] [x >= first(x)]* [x < first(x)] measure sum(x) as total",
+    "preferred": f"{X} match [x > 2] (any* [x > 8])? keep leftmost until [x > 3] or end measure sum(x) as total",
+    "preferred, having": f"{X} match [x > 2] any*? keep preferred measure sum(x) as total having total > 20",
     "assumption": f"{X} match [x > 3] any{{2}} measure avg(x) as mean assume [x >= 0]*",
 }
 

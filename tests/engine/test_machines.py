@@ -51,7 +51,18 @@ def test_every_cut_of_a_long_stream_gives_the_same(
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("keep", ["all", "shortest", "longest", "disjoint"])
+@pytest.mark.parametrize(
+    "keep",
+    [
+        "all",
+        "shortest",
+        "longest",
+        "disjoint",
+        "preferred",
+        "leftmost",
+        "leftmost sharing 2 events",
+    ],
+)
 @pytest.mark.parametrize("limit", ["", "within 3 events", "within 6 seconds"])
 @pytest.mark.parametrize("until", ["", "until [x = 0]", "until [ok] or end"])
 @settings(max_examples=10)
@@ -84,10 +95,12 @@ def in_pieces(spec: tree.Spec, table: pa.Table, cuts: list[int]) -> pa.Table:
 
 
 def by_stream(windows: pa.Table) -> pa.Table:
-    """Return the windows stream by stream, those of a stream in the order of the report."""
-    numbered = windows.append_column("#", pa.array(range(windows.num_rows)))
-    ordered = numbered.sort_by([("k", "ascending"), ("#", "ascending")])
-    return ordered.drop_columns(["#"]).combine_chunks()
+    """Return the windows of one name stream by stream, those of a stream by end and start.
+
+    A window by preference is reported when it is decided, not in this order.
+    """
+    names = ("k", "end_index", "start_index")
+    return windows.sort_by([(name, "ascending") for name in names]).combine_chunks()
 
 
 def test_the_strategy_reaches_every_machine() -> None:
@@ -100,7 +113,7 @@ def test_the_strategy_reaches_every_machine() -> None:
         kinds.update(window.machine.kind for window in Engine(plan_of(spec)).windows)
 
     look()
-    assert kinds == {"registers", "configs", "sliding", "moving"}
+    assert kinds == {"registers", "configs", "sliding", "moving", "preferred"}
 
 
 def test_kernels_stay_inside_their_arrays() -> None:

@@ -17,4 +17,4 @@ def test_damaged_bytes_are_refused_or_run(seed: int) -> None:
 def test_every_kind_of_machine_takes_part() -> None:
     engines = [states.sound(number).engine for number in range(len(states.SPECS))]
     kinds = {window.machine.kind for engine in engines for window in engine.windows}
-    assert kinds == {"registers", "configs", "sliding", "moving", "tracked"}
+    assert kinds == {"registers", "configs", "sliding", "moving", "tracked", "preferred"}

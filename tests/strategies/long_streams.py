@@ -75,7 +75,9 @@ untils = st.sampled_from(["", "", "", "until [x = 0]", "until [ok] or end", "unt
 limits = st.sampled_from(
     ["", "", "", "within 1 events", "within 3 events", "within 8 events", "within 6 seconds", "within 20 seconds"]
 )  # fmt: skip
-keeps = st.sampled_from(["", "keep shortest", "keep longest", "keep disjoint"])
+keeps = st.sampled_from(
+    ["", "keep shortest", "keep longest", "keep disjoint", "keep preferred", "keep leftmost"]
+)
 havings = st.sampled_from(["", "", "", "having n > 2", "having total < 9"])
 
 

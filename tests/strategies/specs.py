@@ -316,6 +316,34 @@ runs = st.one_of(
 
 
 @st.composite
+def preferences(draw: st.DrawFn, regex: tree.Regex) -> tree.Regex:
+    """Return an expression with some quantifiers reluctant, where preference gives them a meaning."""
+    match regex:
+        case tree.Concat(parts):
+            return replace(regex, parts=tuple(draw(preferences(part)) for part in parts))
+        case tree.Union(parts):
+            return replace(regex, parts=tuple(draw(preferences(part)) for part in parts))
+        case tree.Intersection((first, *others)):
+            return replace(regex, parts=(draw(preferences(first)), *others))
+        case tree.Repeat(body, low, high):
+            reluctant = low != high and draw(st.booleans())
+            return replace(regex, body=draw(preferences(body)), reluctant=reluctant)
+    return regex
+
+
+@st.composite
+def with_preference(draw: st.DrawFn, window: tree.Window) -> tree.Window:
+    """Return a window of pairs that keeps windows by preference."""
+    pairs = tuple(replace(pair, match=draw(preferences(pair.match))) for pair in window.pairs)
+    keep = draw(st.sampled_from(["preferred", "leftmost"]))
+    by_events = window.within is not None and window.within.unit.text == "events"
+    most = int(window.within.amount.value) - 1 if window.within and by_events else 3
+    count = draw(st.integers(0, min(most, 3))) if keep == "leftmost" else 0
+    sharing = tree.Sharing(tree.Int(count), name("event" if count == 1 else "events"))
+    return replace(window, pairs=pairs, keep=name(keep), sharing=sharing if count else None)
+
+
+@st.composite
 def _so_far(draw: st.DrawFn, names: list[str], *args: st.SearchStrategy[tree.Expr]) -> tree.Expr:
     call = _call(draw(st.sampled_from(names)), *map(draw, args))
     assert isinstance(call, tree.Call)
@@ -395,7 +423,7 @@ def windows(
     measures.append(tree.Measure(_call("count"), name("size")))
     limits = [("events", 5), ("minutes", 3)]
     unit, amount = draw(st.sampled_from(limits))
-    return tree.Window(
+    window = tree.Window(
         name(called),
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
         where=None if by_pairs or run else draw(formulas()),
@@ -412,6 +440,7 @@ def windows(
             st.sampled_from([None, tree.Compare((tree.Ref("size"), tree.Int(2)), (">=",))])
         ),
     )
+    return draw(with_preference(window)) if by_pairs and draw(st.booleans()) else window
 
 
 def declared_field(field: str) -> tree.Field:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -96,7 +97,7 @@ exprs = st.recursive(leaves, _compound, max_leaves=12)
 def _repeats(draw: st.DrawFn, inner: st.SearchStrategy[tree.Regex]) -> tree.Regex:
     low = draw(st.integers(0, 5))
     high = draw(st.none() | st.integers(low, 9))
-    return tree.Repeat(draw(inner), low, high)
+    return tree.Repeat(draw(inner), low, high, draw(st.booleans()))
 
 
 def _regex_compound(inner: st.SearchStrategy[tree.Regex]) -> st.SearchStrategy[tree.Regex]:
@@ -115,6 +116,12 @@ _atoms = st.one_of(
     st.builds(tree.Atom, _small_exprs), st.just(tree.Anything()), st.just(tree.Empty())
 )
 regexes = st.recursive(_atoms, _regex_compound, max_leaves=8)
+
+
+def _with_keep(clauses: dict[str, Any]) -> dict[str, Any]:
+    """Return clauses without a `sharing` that has no `keep` before it: there is no such text."""
+    return clauses if clauses["keep"] else {**clauses, "sharing": None}
+
 
 _name_lists = st.lists(names, max_size=3).map(tuple)
 types = st.builds(
@@ -138,8 +145,9 @@ runs = st.one_of(
     st.builds(tree.RunsWhere, _small_exprs),
     st.builds(tree.Sessions, _small_exprs),
 )
+_sharing = st.builds(tree.Sharing, st.builds(tree.Int, st.integers(0, 9)), names)
 windows = st.builds(
-    tree.Window,
+    lambda *args, **clauses: tree.Window(*args, **_with_keep(clauses)),
     names,
     st.lists(pairs, max_size=2).map(tuple),
     where=st.none() | exprs,
@@ -151,6 +159,7 @@ windows = st.builds(
     lookback=st.none() | st.builds(tree.Int, st.integers(0, 100)),
     measures=st.lists(st.builds(tree.Measure, _small_exprs, names), max_size=2).map(tuple),
     having=st.none() | _small_exprs,
+    sharing=st.none() | _sharing,
 )
 specs = st.builds(
     tree.Spec,

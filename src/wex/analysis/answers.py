@@ -23,6 +23,7 @@ class Quantity(StrEnum):
     OPEN = "open starts"
     HELD = "held starts"
     OVERLAP = "windows that share a position"
+    DELAY = "events between the end of a window and its decision"
 
     __repr__ = str.__repr__
 

@@ -151,6 +151,8 @@ def _may_accumulate(meaning: Meaning, number: int, budget: Budget) -> bool:
     subject = analysed_window(meaning, number, planned=True)
     if subject.clauses.single or subject.longest_life is not None:
         return False
+    if subject.clauses.keep == "leftmost":
+        return True  # windows that are decided may wait for earlier starts
     try:
         starts = Starts(free_contexts([subject], budget), subject)
         return any(True for _ in starts.pumps(starts.held))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wex.analysis import findings
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
+from wex.compile.clauses import clauses_of
 from wex.engine.engine import engine_of
 from wex.engine.kernels.compiled import interpreted
 from wex.engine.running_streams import RunningStreams
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """The report about one window: three answers, and findings.
+    """The report about one window: its answers, and findings.
+
+    `delay` is None unless `keep` chooses by preference: windows are reported at once.
 
     `regions` is the number of regions that the analysis distinguishes, `way` the method that found
     them.
@@ -44,11 +47,13 @@ class WindowReport:
     regions: int
     way: str
     seconds: float = field(compare=False)
+    delay: Answer | None = None
 
     @property
     def answers(self) -> dict[str, Answer]:
         """Return the answers by name."""
-        return {"open": self.open, "held": self.held, "overlap": self.overlap}
+        answers = {"open": self.open, "held": self.held, "overlap": self.overlap}
+        return answers if self.delay is None else answers | {"delay": self.delay}
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,7 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
         tuple(findings.of_window(analysis)),
         *analysis.regions,
         time.monotonic() - began,
+        analysis.delay,
     )
 
 
@@ -129,7 +135,10 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     state = streams.everything()
     tail = len(state.tails) * _width(state.tails.schema)
     starts = sum(
-        (bound or 0) * _width(state.lists[schema.held(index)].schema)
+        # A start that waits by preference may need a second row, where its candidate ends.
+        (bound or 0)
+        * _width(state.lists[schema.held(index)].schema)
+        * (2 if clauses_of(spec.windows[index]).prefers else 1)
         for index, bound in enumerate(bounds)
     )
     return _width(state.streams.schema) + tail + starts

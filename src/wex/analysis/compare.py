@@ -217,7 +217,11 @@ class _WindowPair:
 
     def _compared(self, what: str) -> SpecComparison:
         windows = self._analysed(plain=False)
-        faithful = all(window.faithful for window in windows)
+        # By preference a start has one window of several: equal sets of windows are not enough.
+        prefers = any(window.clauses.prefers for window in windows)
+        faithful = not prefers and all(window.faithful for window in windows)
+        if prefers and any(window.clauses.having for window in windows):
+            return self._by_text(what)
         if not faithful:
             windows = self._analysed(plain=True)
         contexts = contexts_of(self.meanings, windows, Budget(seconds=SECONDS))
@@ -236,6 +240,8 @@ class _WindowPair:
             reason = (
                 f"the windows that `within` and `having` of `{self.name}` drop are not compared"
             )
+            if prefers:
+                reason = f"which windows of `{self.name}` are preferred is not compared"
             return SpecComparison(None, reason)
         streams = concrete_streams(contexts, path)
         difference = None if streams is None else self._replayed(streams[0])
@@ -249,6 +255,14 @@ class _WindowPair:
         )
         stream = table_of(self.meanings[0], streams[0])
         return SpecComparison(False, reason, stream, (self.name, start, end), side)
+
+    def _by_text(self, what: str) -> SpecComparison:
+        """Return the comparison of windows by preference of which `having` may deny any."""
+        one, two = self._windows[0], self._windows[-1]
+        if len(self._windows) == 2 and one == two:
+            return SpecComparison(True, f"on every stream they {what}")
+        reason = f"which windows of `{self.name}` are preferred depends on what `having` denies"
+        return SpecComparison(None, reason)
 
     def _analysed(self, *, plain: bool) -> list[AnalysedWindow]:
         return [

@@ -27,6 +27,7 @@ REASONS = {
     "sliding": "all windows have one length: a queue of starts",
     "moving": "lists of starts that move from state to state",
     "tracked": "predicates with aggregates: each start by itself, with registers for them",
+    "preferred": "each start follows its ways in their order until its window is decided",
 }
 
 
@@ -119,6 +120,9 @@ def _normal_form(values: Values, number: int) -> Iterator[str]:
     form = values["normal form"].values[number].form
     prefix = _count(form.prefix.states, "prefix state")
     yield f"{prefix}, {_count(form.window.states, 'window state')}"
+    preference = values["normal form"].values[number].preference
+    if preference is not None:
+        yield f"{_count(preference.ways.states, 'state')} of ordered ways"
 
 
 def _smaller_form(values: Values, number: int) -> Iterator[str]:

@@ -43,6 +43,8 @@ class Overlap:
     def answer(self) -> Answer:
         """Return how many windows can share one position."""
         clauses = self.window.clauses
+        if clauses.prefers:
+            return self._by_preference()
         by_life = self._by_long_life()
         if by_life is not None:
             return by_life
@@ -56,6 +58,29 @@ class Overlap:
         if endless or (not longest and self.analysis.open.verdict is not Verdict.BOUNDED):
             return self._unlimited(endless, longest=longest)
         return self._by_counting(longest=longest)
+
+    def _by_preference(self) -> Answer:
+        """Return the answer for windows by preference: a start has one window at most."""
+        clauses, opened = self.window.clauses, self.analysis.open
+        if not self.starts.alive:
+            return self._bounded(0, "no stream has such a window", exact=True)
+        bounds: list[tuple[int, str]] = []
+        if clauses.keep == "leftmost":
+            reason = "`keep leftmost` reports windows that do not overlap"
+            if clauses.sharing:
+                events = "event" if clauses.sharing == 1 else "events"
+                reason = f"a window shares at most {clauses.sharing:,} {events} with those after it"
+            bounds.append((clauses.sharing + 1, reason))
+        if opened.bound is not None:
+            bounds.append((opened.bound, f"each of {opened.bound:,} open starts has one window"))
+        if not bounds:
+            return self.analysis.unknown(
+                Quantity.OVERLAP, "it is not known how many open starts end in windows together"
+            )
+        bound, reason = min(bounds)
+        exact = bound == 1 and self.analysis.contexts.regions.exact and not clauses.having
+        exact = exact and clauses.within_time is None
+        return self._bounded(bound, reason, exact=exact, builder=self._one_window)
 
     def _bounded(
         self, bound: int, reason: str, *, exact: bool = False, builder: WitnessBuilder | None = None

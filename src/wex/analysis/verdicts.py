@@ -18,6 +18,7 @@ from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
+from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
@@ -152,6 +153,8 @@ class Analysis:
             return "predicates with aggregates hold for one start and not for another"
         if self.window.clauses.having:
             return "`having` may drop any window"
+        if self.window.clauses.keep == "leftmost":
+            return "`keep leftmost` may skip any start"
         return "the number of events in the time of `within` depends on the gaps between them"
 
     # --- Open starts
@@ -248,6 +251,8 @@ class Analysis:
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
+        if clauses.keep == "leftmost":
+            return Delay(self).held_by_leftmost()
         counted = clauses.within_events is None or window.counted
         faithful = (
             counted
@@ -368,6 +373,13 @@ class Analysis:
         duration = self.window.clauses.within_time
         gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
         return duration // gap + 1 if gap and duration is not None else None
+
+    # --- The decision about windows by preference
+
+    @cached_property
+    def delay(self) -> Answer | None:
+        """Return how many events after its end a window is decided; None: at once."""
+        return decision_delay(self)
 
     # --- Windows that share a position
 

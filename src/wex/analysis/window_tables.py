@@ -2,7 +2,8 @@
 
 Clauses that a finite automaton can express are worked into the tables: `keep shortest` removes a
 start after its first window; for `within N events`, and for a `having` that compares `count()`,
-the states count the events of a window.
+the states count the events of a window. Under `keep preferred` and `keep leftmost` the states are those of
+the ordered automaton.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from wex.analysis.lifetimes import DEAD, heaviest
 from wex.analysis.own_letters import over_events
 from wex.automata.dfa import common_classes
 from wex.automata.explore import coreachable, explore
+from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.clauses import NO_CLAUSES
 from wex.compile.normal_form import NONE
 from wex.spec import tree
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
     from wex.compile.clauses import Clauses
+    from wex.compile.preference import PreferenceForm
     from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
     from wex.theory.terms import Guard
@@ -104,6 +107,8 @@ class AnalysedWindow:
     @property
     def faithful(self) -> bool:
         """Tell whether the tables express all clauses."""
+        if self.clauses.keep == "leftmost":
+            return False  # the tables do not say which starts are skipped
         # Clauses that the tables do not know yet are not expressed, so that no answer is wrong.
         rest = replace(self.clauses, until=False, or_end=False, keep="all")
         return (replace(rest, within_events=None) if self.counted else rest) == NO_CLAUSES
@@ -118,33 +123,39 @@ def analysed_window(
     `keep`.
     """
     compiled = over_events(compile_window(meaning, index))
-    window, form = compiled.window, compiled.form
+    window, form, preference = compiled.window, compiled.form, compiled.preference
     letters = len(compiled.letters)
     follows = [
         compiled.until is not None and bool(compiled.until >> letter & 1)
         for letter in range(letters)
     ]
-    by_letter, combinations = common_classes(
-        form.prefix.classes.tolist(), form.window.classes.tolist(), follows
-    )
+    prefix = form.prefix if preference is None else preference.prefix
+    inner = form.window.classes if preference is None else preference.ways.classes
+    by_letter, combinations = common_classes(prefix.classes.tolist(), inner.tolist(), follows)
     masks = [0] * len(combinations)
     for letter, cls in enumerate(by_letter):
         masks[cls] |= 1 << letter
     until = tuple(bool(flag) for _, _, flag in combinations) if window.until else None
     clauses = compiled.clauses
     if plain:
-        clauses = replace(clauses, keep="all", within_events=None)
-    inside = form.window.table[:, [cls for _, cls, _ in combinations]]
-    tables = Tables(
-        [tuple(row) for row in np.where(form.window.live[inside], inside, DEAD).tolist()],
-        tuple(map(bool, form.window.final)),
-        tuple(int(state) if state != NONE else DEAD for state in form.starts),
-    )
+        keep = clauses.keep if clauses.prefers else "all"
+        clauses = replace(clauses, keep=keep, within_events=None)
+    columns = [cls for _, cls, _ in combinations]
+    if preference is not None:
+        tables = _preferring(preference, columns, until, having=clauses.having)
+    else:
+        inside = form.window.table[:, columns]
+        tables = Tables(
+            [tuple(row) for row in np.where(form.window.live[inside], inside, DEAD).tolist()],
+            tuple(map(bool, form.window.final)),
+            tuple(int(state) if state != NONE else DEAD for state in form.starts),
+        )
     lengths = _lengths(meaning, index, clauses, planned=planned, plain=plain)
     counted = lengths is not None and lengths.enough * len(tables.moves) <= MOST_COUNTED
     if lengths is not None and counted:
         tables = counting_events(tables, lengths, planned=planned)
-        if not planned and _lengths_of_having(meaning, index) is not None and not plain:
+        by_count = not (planned or plain or clauses.prefers)
+        if by_count and _lengths_of_having(meaning, index) is not None:
             clauses = replace(clauses, having=False)  # it is part of the tables now
     # `having` comes before `keep`, so a start may keep another window than its first.
     if clauses.ends_after_first:
@@ -155,9 +166,7 @@ def analysed_window(
         lookback=compiled.lookback,
         masks=tuple(masks),
         compiled=compiled,
-        prefix=tuple(
-            map(tuple, form.prefix.table[:, [cls for cls, _, _ in combinations]].tolist())
-        ),
+        prefix=tuple(map(tuple, prefix.table[:, [cls for cls, _, _ in combinations]].tolist())),
         starts=tables.starts,
         moves=tuple(tables.moves),
         final=tables.final,
@@ -177,6 +186,28 @@ class Tables:
     moves: list[tuple[int, ...]]
     final: tuple[bool, ...]
     starts: tuple[int, ...]
+
+
+def _preferring(
+    form: PreferenceForm, columns: Sequence[int], until: Sequence[bool] | None, *, having: bool
+) -> Tables:
+    """Return the tables of an ordered automaton: a start is in a state until its window is decided.
+
+    A state is final if the window that ends there becomes the candidate of the start; an event
+    that `until` asks for confirms it. What `having` denies is not known: no window ends a way then.
+    """
+    ways = form.ways
+    rows = []
+    for state in range(ways.states):
+        row = []
+        for number, cls in enumerate(columns):
+            confirms = not having and (until is None or until[number])
+            left = ways.confirmed[state] if confirms else ways.denied[state]
+            after = int(ways.table[left, cls])
+            row.append(DEAD if after == NO_WAY else after)
+        rows.append(tuple(row))
+    starts = tuple(int(state) if state != NONE else DEAD for state in form.starts)
+    return Tables(rows, tuple(map(bool, ways.accepts)), starts)
 
 
 def ends_after_first(tables: Tables, until: Sequence[bool] | None) -> Tables:
@@ -243,9 +274,11 @@ def _lengths(
     meaning: Meaning, index: int, clauses: Clauses, *, planned: bool, plain: bool
 ) -> Lengths | None:
     """Return the lengths that `within N events` and `having` allow, or None if all are allowed."""
-    having = None if planned or plain else _lengths_of_having(meaning, index)
+    having = None
+    if not (planned or plain or clauses.prefers):
+        having = _lengths_of_having(meaning, index)
     most = clauses.within_events
-    if most is not None and planned and clauses.until:
+    if most is not None and planned and clauses.until and not clauses.prefers:
         most += 1  # the event after the longest window decides about it
     if having is None:
         return None if most is None else Lengths(most, lambda _: True, most)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from wex import limits
 from wex.analysis.regions.query import assumptions_of
+from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
 from wex.compile.stream_order import unranked
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.query import RegionQuery
     from wex.compile.assumptions import AssumptionAutomaton
+    from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
@@ -252,6 +254,8 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     """
     compiled = compile_window(meaning, index)
     clauses = compiled.clauses
+    if compiled.preference is not None:
+        return _undecided_starts(meaning, compiled, events)
     form, letters = compiled.form, compiled.letters
     keep = clauses.early_keep
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
@@ -294,5 +298,42 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
         if clauses.single:  # of two starts in one state the plan holds the earlier one
             first = {state: start for start, state in reversed(starts.items())}
             starts = {start: state for start, state in starts.items() if first[state] == start}
+        most = max(most, list(starts), key=len)
+    return most
+
+
+def _undecided_starts(
+    meaning: Meaning, compiled: CompiledWindow, events: Sequence[Event]
+) -> list[int]:
+    """Return the starts that a plan holds by preference, at the first event where it holds most.
+
+    A start is held while a better way than its candidate is left, including the event at which it is
+    decided. What `having` denies is not asked, and starts that `keep leftmost` skips are included.
+    """
+    clauses, letters, form = compiled.clauses, compiled.letters, compiled.preference
+    assert form is not None
+    ways = form.ways
+    grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
+    clock = list(range(len(events)))
+    if clauses.within_time is not None:
+        name = meaning.spec.stream.order_by[0].text
+        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    starts: dict[int, int] = {}
+    prefix = 0
+    most: list[int] = []
+    for position in grams.positions:
+        letter = letters.letter([grams.holds(guard, position) for guard in letters.guards])
+        confirms = compiled.until is None or bool(compiled.until >> letter & 1)
+        left = ways.confirmed if confirms and not clauses.having else ways.denied
+        starts = {start: int(left[state]) for start, state in starts.items()}
+        if form.starts[prefix] != NONE:
+            starts[position] = int(form.starts[prefix])
+        prefix = form.prefix.step(prefix, letter)
+        starts = {
+            start: after
+            for start, state in starts.items()
+            if (after := int(ways.table[state, ways.classes[letter]])) != NO_WAY
+            and (clauses.limit is None or clock[position] - clock[start] <= clauses.limit)
+        }
         most = max(most, list(starts), key=len)
     return most

@@ -94,6 +94,7 @@ def window(
     or_end: bool = False,
     within: timedelta | tree.Within | Expr | None = None,
     keep: str | None = None,
+    sharing: int | None = None,
     unpadded: bool = False,
     lookback: int | None = None,
     measures: Mapping[str, Expr] | None = None,
@@ -102,11 +103,15 @@ def window(
     """Return a window, given by `match` and `after`, by several such `pairs`, by `where`, or by runs.
 
     Runs are given by one of `runs_of`, `runs_where` and `sessions_gap`.
+    `sharing` is the number of events that `keep="leftmost"` lets two windows share.
     """
     if after is not None and match is None:
         fail("nothing-to-match", name, "`after` needs `match`", "add match=…")
     if or_end and until is None:
         fail("clause-conflict", name, "`or_end` needs `until`", "add until=…, or remove or_end")
+    if sharing is not None and keep is None:
+        hint = 'add keep="leftmost", or remove sharing'
+        fail("sharing-here", name, "`sharing` needs `keep`", hint)
     all_pairs = [*([(after, match)] if match is not None else []), *pairs]
     return tree.Window(
         tree.Name(name),
@@ -119,6 +124,7 @@ def window(
         until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
         within=_within(within),
         keep=tree.Name(keep) if keep is not None else None,
+        sharing=_sharing(sharing) if sharing is not None else None,
         unpadded=_flag(unpadded, "unpadded"),
         lookback=tree.Int(lookback) if lookback is not None else None,
         measures=tuple(
@@ -174,6 +180,10 @@ def _within(value: timedelta | tree.Within | Expr | None) -> tree.Within | None:
         hint = 'write within=w.events(10), within=w.duration(5, "minutes"), or a timedelta'
         fail("wrong-sort", repr(value), "expected a number of events or a duration", hint)
     return tree.Within(length.amount, length.unit)
+
+
+def _sharing(count: int) -> tree.Sharing:
+    return tree.Sharing(tree.Int(count), tree.Name("event" if count == 1 else "events"))
 
 
 def _flag(value: bool, name: str) -> bool:

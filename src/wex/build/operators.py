@@ -295,6 +295,13 @@ class Regex:
         """Return `self{low,}`."""
         return Regex(tree.Repeat(self.node, low, None))
 
+    def reluctant(self) -> Regex:
+        """Return `self?` of a quantifier, as `p.star().reluctant()` is `p*?`: fewer before more."""
+        if not isinstance(self.node, tree.Repeat) or self.node.reluctant:
+            hint = "write p.star().reluctant(), p.times(2, 5).reluctant()"
+            fail("reluctant-here", str(self.node), "expected a greedy quantifier", hint)
+        return Regex(replace(self.node, reluctant=True))
+
     def complement(self) -> Regex:
         """Return `~self`: every sequence that does not match."""
         return Regex(tree.Complement(self.node))

@@ -72,7 +72,7 @@ def summary(resolved: Meaning) -> dict[str, object]:
                 "pairs": len(window.pairs),
                 "runs": str(window.runs) if window.runs else None,
                 "lookback": lookback,
-                "keep": window.keep.text if window.keep else "all",
+                "keep": _keep(window),
                 "unpadded": window.unpadded,
                 "until": str(window.until) if window.until else None,
                 "within": str(window.within) if window.within else None,
@@ -104,7 +104,7 @@ def describe(resolved: Meaning) -> list[str]:
     for window, lookback, measures in zip(
         resolved.spec.windows, resolved.lookbacks, resolved.measures, strict=True
     ):
-        keep = window.keep.text if window.keep else "all"
+        keep = _keep(window)
         clauses = [str(clause) for clause in (window.within, window.until) if clause]
         clauses += ["unpadded"] * window.unpadded
         clauses += [f"having {window.having}"] if window.having else []
@@ -116,6 +116,11 @@ def describe(resolved: Meaning) -> list[str]:
     if not resolved.spec.windows:
         lines.append("  no windows")
     return lines
+
+
+def _keep(window: Window) -> str:
+    keep = window.keep.text if window.keep else "all"
+    return f"{keep} {window.sharing}" if window.sharing else keep
 
 
 def _form(window: Window) -> str:

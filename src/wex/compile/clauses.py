@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec.aggregates import uses_aggregates
 from wex.spec.types import EVENT_UNITS, microseconds
+from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
     from wex.spec import tree
@@ -31,7 +32,21 @@ class Clauses:
     within_time: int | None
     keep: str
     having: bool
+    sharing: int = 0  # events that two windows of `keep leftmost` may share
     running: bool = False  # predicates have aggregates: two starts in one state may part
+
+    @property
+    def prefers(self) -> bool:
+        """Whether `keep` chooses by preference: the order of the ways counts, not only the language."""
+        return self.keep in PREFERENCE
+
+    @property
+    def conditional(self) -> bool:
+        """Whether a window that `match` accepts may yet be denied, by `until` or `having`.
+
+        `within` denies none that a later and longer window of the same start would survive.
+        """
+        return self.until or self.having
 
     @property
     def waits(self) -> bool:
@@ -49,13 +64,16 @@ class Clauses:
 
     @property
     def keeps_late(self) -> bool:
-        """Whether `keep` chooses among the windows of a batch when they are found."""
-        return self.waits and self.keep != "all"
+        """Whether `keep` chooses among the windows of a batch when they are found.
+
+        By preference it always chooses in a way of its own.
+        """
+        return self.waits and self.keep != "all" and not self.prefers
 
     @property
     def drops_starts_late(self) -> bool:
         """Whether a late `keep` removes open starts, too: those of chosen windows, or all others."""
-        return self.waits and self.keep in ("shortest", "disjoint")
+        return self.waits and (self.keep in ("shortest", "disjoint") or self.prefers)
 
     @property
     def oldest_wins(self) -> bool:
@@ -102,5 +120,6 @@ def clauses_of(window: tree.Window) -> Clauses:
         else None,
         keep=window.keep.text if window.keep else "all",
         having=window.having is not None,
+        sharing=window.sharing.amount.value if window.sharing else 0,
         running=any(uses_aggregates(part) for part in (*window.pairs, until) if part),
     )

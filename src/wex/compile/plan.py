@@ -10,10 +10,12 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from wex.automata.dfa import DFA
+from wex.automata.preference import OrderedAutomaton
 from wex.compile import codec
 from wex.compile.clauses import Clauses
 from wex.compile.codec import Serializable
 from wex.compile.measures import Measure
+from wex.compile.preference import PreferenceForm
 from wex.framing import Frame
 from wex.spec.types import Type
 from wex.theory import terms
@@ -66,7 +68,8 @@ class PlannedWindow(Serializable):
     """A window: its automata over letters, its clauses and its measures.
 
     `starts[p]` is the state of `window` in which a start at state p of `prefix` begins, or -1;
-    `until` is the set of letters that may follow a window.
+    `until` is the set of letters that may follow a window. `preference` is the form that runs if
+    `keep` chooses by preference.
     """
 
     SAVED_AS: ClassVar[str] = "PlannedWindow"
@@ -82,6 +85,7 @@ class PlannedWindow(Serializable):
     clauses: Clauses
     measures: tuple[Measure, ...]
     having: Guard | None
+    preference: PreferenceForm | None = None
 
     # Plans of version 1 have the clauses among the other parts, and no flags for `until` and
     # `having`, which are parts of their own. A clause that is added gets a default and is written
@@ -96,6 +100,8 @@ class PlannedWindow(Serializable):
         }
         parts = clauses | super().to_parts()
         del parts["clauses"]
+        if self.preference is None:
+            del parts["preference"]
         return parts
 
     @classmethod
@@ -168,7 +174,7 @@ class Plan(Serializable):
 
 CLASSES: tuple[type, ...] = (
     Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions,
-    DFA, Type, Measure, terms.Aggregate,
+    DFA, PreferenceForm, OrderedAutomaton, Type, Measure, terms.Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
     terms.Local, terms.Calendar,
     terms.Always, terms.Comparison, terms.Truth, terms.Like, terms.IsNull, terms.IsFirst, terms.Not, terms.And, terms.Or,

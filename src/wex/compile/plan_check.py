@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import DFA
+from wex.automata.preference import DEAD, OrderedAutomaton
 from wex.compile.measures import PREDICATE_AGGREGATES, Measure
 from wex.compile.plan import (
     Plan,
@@ -20,9 +21,10 @@ from wex.compile.plan import (
     PlannedStream,
     PlannedWindow,
 )
+from wex.compile.preference import PreferenceForm
 from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
-from wex.spec.numbers import MAX_LOOKBACK
+from wex.spec.numbers import MAX_EVENTS, MAX_LOOKBACK
 from wex.spec.patterns import parts as parts_of
 from wex.spec.resolve.aggregate_checks import MAX_HISTORY, NOT_SO_FAR
 from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type, is_zone
@@ -348,6 +350,12 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
     require(sum(running) <= MOST_RUNNING, "there are too many predicates with aggregates")
     require(window.clauses.running or not any(running), "a window has unexpected aggregates")
     _check_clauses(window.clauses, plan.stream)
+    require(
+        (window.preference is not None) == window.clauses.prefers,
+        "`keep` and the order of ways do not fit",
+    )
+    if window.preference is not None:
+        _check_preference(window.preference, letters)
     types: dict[str, Type] = {}
     for measure in _tuple(window.measures, "measures"):
         checked = _check_measure(measure, fields)
@@ -357,6 +365,34 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
         _check_guard(window.having, types, 0)
         require(not any(offsets(window.having)), "`having` looks back")
         require(not _asks_first(window.having), "`having` asks about events")
+
+
+def _check_preference(form: object, letters: int) -> None:
+    require(isinstance(form, PreferenceForm), "expected an order of ways")
+    assert isinstance(form, PreferenceForm)
+    prefix, ways = _check_dfa(form.prefix, letters), form.ways
+    require(isinstance(ways, OrderedAutomaton), "expected an ordered automaton")
+    _array(ways.classes, "the classes of an ordered automaton", np.int32, 1)
+    _array(ways.table, "the table of an ordered automaton", np.int32, 2)
+    _array(ways.accepts, "the flags of an ordered automaton", np.bool_, 1)
+    states, classes = ways.table.shape
+    require(len(ways.classes) == letters, "an ordered automaton reads other letters")
+    require(states > 0 and ways.accepts.shape == (states,), "an ordered automaton has no states")
+    require(_within(ways.table, 0, states), "an ordered automaton leads to an unknown state")
+    require(_within(ways.classes, 0, classes), "an ordered automaton has an unknown class")
+    for left in (ways.confirmed, ways.denied):
+        _array(left, "the states after a window", np.int32, 1)
+        require(left.shape == (states,), "there is not one state after each window")
+        require(_within(left, 0, states), "an unknown state comes after a window")
+        require(not ways.accepts[left].any(), "a window is followed by another without an event")
+    over = not ways.table[DEAD].any() and not ways.accepts[DEAD]
+    require(over, "a start that is decided goes on")
+    require(not (ways.confirmed[DEAD] or ways.denied[DEAD]), "a start that is decided goes on")
+    _array(form.starts, "the beginnings of windows", np.int32, 1)
+    require(form.starts.shape == (prefix.states,), "there is not one beginning for each state")
+    require(_within(form.starts, -1, states), "a window begins in an unknown state")
+    begins = form.starts[form.starts >= 0]
+    require(not ways.accepts[begins].any(), "a window begins where it ends")
 
 
 def _asks_first(guard: Guard) -> bool:
@@ -374,6 +410,8 @@ def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
     require(not _flag(clauses.or_end, "`or end`") or clauses.until, "`or end` needs `until`")
     _flag(clauses.running, "`running`")
     require(clauses.keep in KEEP, "`keep` has an unknown value")
+    _whole(clauses.sharing, "`sharing`", 0, MAX_EVENTS)
+    require(not clauses.sharing or clauses.keep == "leftmost", "`sharing` needs `keep leftmost`")
     require(None in (clauses.within_events, clauses.within_time), "there are two `within`")
     if clauses.within_events is not None:
         _whole(clauses.within_events, "`within`", 1, WHOLE[-1])

@@ -85,6 +85,7 @@ def _window(
             measure_of(measure, compiled.source.meaning.fields) for measure in window.measures
         ),
         having=guard_of(window.having, measures) if window.having else None,
+        preference=compiled.preference,
     )
 
 

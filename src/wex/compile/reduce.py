@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wex import limits
 from wex.compile.normal_form import restricted
+from wex.compile.preference import restricted as restricted_preference
 from wex.compile.stream_order import stream_order
 from wex.theory import terms
 from wex.theory.letters import Letters, TooManyRowsError, combinations
@@ -29,6 +30,7 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from wex.compile.preference import PreferenceForm
     from wex.compile.window import CompiledWindow
 
 Row = tuple[bool, ...]
@@ -37,12 +39,14 @@ Row = tuple[bool, ...]
 def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
     """Return the same window with fewer letters, guards and states, where possible."""
     letters, form, until = compiled.letters, compiled.form, compiled.until
+    preference = compiled.preference
     kept = _possible(compiled)
     behaviour = {
         letter: (
             int(form.prefix.classes[letter]),
             int(form.window.classes[letter]),
             until is not None and until >> letter & 1,
+            *_preference_classes(preference, letter),
         )
         for letter in kept
     }
@@ -58,7 +62,19 @@ def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
     follows = None
     if until is not None:
         follows = sum(1 << new for new, letter in enumerate(members) if until >> letter & 1)
-    return replace(compiled, letters=fewer, form=restricted(form, members), until=follows)
+    return replace(
+        compiled,
+        letters=fewer,
+        form=restricted(form, members),
+        until=follows,
+        preference=preference and restricted_preference(preference, members),
+    )
+
+
+def _preference_classes(preference: PreferenceForm | None, letter: int) -> tuple[int, ...]:
+    if preference is None:
+        return ()
+    return int(preference.prefix.classes[letter]), int(preference.ways.classes[letter])
 
 
 def _possible(compiled: CompiledWindow) -> list[int]:
@@ -83,7 +99,7 @@ def _possible(compiled: CompiledWindow) -> list[int]:
 
 
 def _needed(
-    letters: Letters, kept: Sequence[int], behaviour: dict[int, tuple[int, int, int]]
+    letters: Letters, kept: Sequence[int], behaviour: dict[int, tuple[int, ...]]
 ) -> list[int]:
     """Return guards that suffice to distinguish letters that behave differently.
 
@@ -99,7 +115,7 @@ def _needed(
         computed = {term for other in others for term in _computed(letters.guards[other])}
         if not computed.issuperset(_computed(letters.guards[guard])):
             continue
-        seen: dict[int, tuple[int, int, int]] = {}
+        seen: dict[int, tuple[int, ...]] = {}
         without = {letter: row & ~(1 << guard) for letter, row in rows.items()}
         if all(
             seen.setdefault(row, behaviour[letter]) == behaviour[letter]

@@ -18,6 +18,7 @@ from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 from wex.spec.aggregates import uses_aggregates
+from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,10 @@ def _translated(spec: tree.Spec, meaning: Meaning, number: int) -> tree.Window:
     if any(map(uses_aggregates, meaning.expanded.windows[number].pairs)):
         message = f"window `{window.name.text}` has aggregates in `match`, and formulas have none"
         raise WexError("formula-aggregate", message, "keep the regular expression")
+    if window.keep and window.keep.text in PREFERENCE:
+        message = f"a formula has no order of preference, which `keep {window.keep.text}` needs"
+        hint = "keep the regular expression, or choose another option of `keep`"
+        raise WexError("formula-preference", message, hint)
     writer = _Writer(fresh_names(spec))
     begin, end = Boundary(tree.Mark("begin")), Boundary(tree.Mark("end"), 1)
     pairs = [

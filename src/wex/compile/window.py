@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from wex.compile.clauses import Clauses, clauses_of
 from wex.compile.formulas import formula_automaton
 from wex.compile.guards import Alphabet, deciding_parts, guards_of
-from wex.compile.normal_form import pair_automata
+from wex.compile.normal_form import PairAutomata, pair_automata
+from wex.compile.preference import preference_form
 from wex.spec import tree
 
 if TYPE_CHECKING:
-    from wex.compile.normal_form import MarkedAutomaton, NormalForm, PairAutomata
+    from wex.compile.normal_form import MarkedAutomaton, NormalForm
+    from wex.compile.preference import PreferenceForm
     from wex.spec import Meaning
     from wex.theory.letters import Letters
     from wex.theory.terms import Guard
@@ -70,13 +72,17 @@ class WindowAutomata:
 
 @dataclass(frozen=True, eq=False)
 class CompiledWindow:
-    """A window in normal form; `until` is the set of letters that may follow it."""
+    """A window in normal form; `until` is the set of letters that may follow it.
+
+    `preference` is the form that knows the order of ways, if `keep` chooses by it.
+    """
 
     source: WindowMeaning
     clauses: Clauses
     letters: Letters
     form: NormalForm
     until: int | None
+    preference: PreferenceForm | None = None
 
     @property
     def window(self) -> tree.Window:
@@ -129,5 +135,12 @@ def window_form(built: WindowAutomata) -> CompiledWindow:
     """Return the normal form of a window, over its letters as written."""
     window, alphabet = built.source.window, built.alphabet
     until = alphabet.where(window.until.predicate) if window.until else None
-    form = built.automata.normal_form()
-    return CompiledWindow(built.source, clauses_of(window), alphabet.letters, form, until)
+    form, clauses = built.automata.normal_form(), clauses_of(window)
+    preference = None
+    if clauses.prefers:
+        assert isinstance(built.automata, PairAutomata)
+        matches = [pair.match for pair in window.pairs]
+        preference = preference_form(
+            alphabet, built.automata.prefixes, matches, conditional=clauses.conditional
+        )
+    return CompiledWindow(built.source, clauses, alphabet.letters, form, until, preference)

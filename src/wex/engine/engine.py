@@ -31,10 +31,11 @@ from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
+from wex.engine.preferred_run import PreferredRun
 from wex.engine.state import schema
 from wex.engine.state.state import State
-from wex.engine.tracked_run import run_of
-from wex.engine.window_run import FoundWindows, Window, WindowRun
+from wex.engine.tracked_run import TrackedRun
+from wex.engine.window_run import Window, WindowRun
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
@@ -46,9 +47,11 @@ if TYPE_CHECKING:
 
     from wex.compile.plan import Plan
     from wex.engine.arrays import Ints
+    from wex.engine.window_run import FoundWindows
     from wex.spec import tree
 
 
+RUNS: dict[str, type[WindowRun]] = {"preferred": PreferredRun, "tracked": TrackedRun}
 SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
 
 
@@ -119,7 +122,9 @@ class Engine:
             columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
-            run_of(window)(self, window, number, batch, rows, prior, last=last)
+            RUNS.get(window.machine.kind, WindowRun)(
+                self, window, number, batch, rows, prior, last=last
+            )
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), columns

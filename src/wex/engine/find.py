@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex.compile.clauses import clauses_of
 from wex.engine.data_errors import arrow_errors
 from wex.engine.files.json_files import TypeChangedError
 from wex.engine.files.reading import DEFAULTS, concat_tables, source_of
@@ -114,5 +115,25 @@ def _find_in_batches(
     chosen.check()
     parts.append(processor.close())
     keys = [name.text for name in spec.stream.partition_by]
+    windows_found = concat_to_last_schema(parts)
+    if any(clauses_of(window).prefers for window in spec.windows):
+        windows_found = _in_report_order(spec, windows_found)
     # Sort by stream, as `find` does; within a stream windows are in order already.
-    return in_key_order(concat_to_last_schema(parts), keys, meaning(spec).fields), read
+    return in_key_order(windows_found, keys, meaning(spec).fields), read
+
+
+def _in_report_order(spec: tree.Spec, windows: pa.Table) -> pa.Table:
+    """Return windows by the event that reports them, their place in the spec and their start.
+
+    Windows by preference come when they are decided, which may be in a later batch.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    names = pa.array([window.name.text for window in spec.windows])
+    waits = pa.array([int(window.until is not None) for window in spec.windows])
+    place = pc.index_in(windows.column("window_name"), value_set=names)
+    reported = pc.add(windows.column("end_index"), waits.take(place.combine_chunks()))
+    rank = pa.table({"reported": reported, "place": place, "start": windows.column("start_index")})
+    order = pc.sort_indices(rank, [(name, "ascending") for name in rank.column_names])
+    return windows.take(order)

@@ -118,7 +118,17 @@ class RunningStreams:
     def _held(self) -> list[np.ndarray]:
         state = self.everything()
         lists = map(names.held, range(len(self._engine.windows)))
-        return [state.counts(name) for name in lists] if state.size else []
+        return [_start_counts(state, name) for name in lists] if state.size else []
+
+
+def _start_counts(state: State, name: str) -> np.ndarray:
+    """Return how many starts each stream has in a list; rows that only divide panes do not count."""
+    counts, held = state.counts(name), state.lists[name]
+    if names.CANDIDATE not in held.column_names:
+        return counts
+    owners = np.repeat(np.arange(state.size), counts)
+    starts = held.column(names.SLOT).to_numpy() != names.BORDER
+    return np.bincount(owners[starts], minlength=state.size)
 
 
 def _no_events(engine: Engine) -> pa.Table:

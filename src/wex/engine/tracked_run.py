@@ -22,14 +22,8 @@ if TYPE_CHECKING:
     from wex.engine.input.batch import BatchView
     from wex.engine.kernels.types import KernelResult, Segments
     from wex.engine.machines.programs import Column
-    from wex.engine.window_run import Window
 
 UNKNOWN = 2  # in a column of truth values
-
-
-def run_of(window: Window) -> type[WindowRun]:
-    """Return the class that runs a window."""
-    return TrackedRun if isinstance(window.machine, TrackedMachine) else WindowRun
 
 
 class TrackedRun(WindowRun):

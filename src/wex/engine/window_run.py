@@ -110,7 +110,7 @@ class WindowRun:
         order = self.engine.stream.order_by
         time = self.batch.table.schema.field(order[0]).type if order else None
         parts = self.window.measuring.types(rows) | self.window.register_types()
-        columns = schema.held_columns(time, parts)
+        columns = schema.held_columns(time, parts, prefers=self.window.planned.clauses.prefers)
         return pa.table({name: empty_array(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
@@ -126,6 +126,12 @@ class WindowRun:
 
     def windows(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that the batch reports."""
+        segments = self._segments()
+        self.result = self._kernel_result(codes, segments)
+        return self._reported(self.result.start, self.result.end, self.result.owners)
+
+    def _segments(self) -> Segments:
+        """Return the streams of the batch from their first grams on, and the starts carried over."""
         batch, panes = self.batch, self.panes
         begin = batch.begin
         if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
@@ -136,7 +142,7 @@ class WindowRun:
         held = np.zeros(len(self.counts) + 1, dtype=np.int64)
         if self.carried.num_rows:
             np.cumsum(self.counts, out=held[1:])
-        segments = Segments(
+        return Segments(
             begin,
             batch.end,
             panes.shift,
@@ -146,8 +152,6 @@ class WindowRun:
             self.carried.column(schema.CLOCK).to_numpy(),
             self.carried.column(schema.SLOT).to_numpy(),
         )
-        self.result = self._kernel_result(codes, segments)
-        return self._reported(self.result.start, self.result.end, self.result.owners)
 
     def _kernel_result(self, codes: NDArray[np.generic], segments: Segments) -> KernelResult:
         """Run the machine over the batch."""

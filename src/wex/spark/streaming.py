@@ -73,9 +73,12 @@ def streaming_windows(
     sums = (F.sum(name).alias(name) for name in COUNTS)
     counted = processed.observe(metrics_name(engine), *sums)
     columns = spark_schema_of(result.schema)
-    if delay is not None and all(window.until is None for window in engine.plan.windows):
+    at_once = all(
+        window.until is None and not window.clauses.prefers for window in engine.plan.windows
+    )
+    if delay is not None and at_once:
         # Every window is found with its last event, so its end keeps the watermark and later
-        # operators may use it as event time. With `until`, windows are found later than that.
+        # operators may use it as event time. With `until` and by preference they are found later.
         columns["window_end"].metadata = {WATERMARK_DELAY: delay}
     return counted.select("windows").mapInArrow(_unpack(columns.names), columns)
 

@@ -64,6 +64,8 @@ def show(node: tree.Node) -> str:
             return f"until [{_expr(predicate)}]" + (" or end" if or_end else "")
         case tree.Within(amount, unit):
             return f"within {_expr(amount)} {show(unit)}"
+        case tree.Sharing(amount, unit):
+            return f"sharing {_expr(amount)} {show(unit)}"
         case tree.Measure(value, name):
             return f"{_expr(value)} as {show(name)}"
         case tree.Stream():
@@ -115,7 +117,9 @@ def _window(window: tree.Window) -> str:
         lines.append(f"where {_expr(window.where)}")
     lines.extend(show(clause) for clause in (window.runs, window.until, window.within) if clause)
     if window.keep:
-        lines.append(f"keep {show(window.keep)}")
+        lines.append(
+            f"keep {show(window.keep)}" + (f" {show(window.sharing)}" if window.sharing else "")
+        )
     if window.unpadded:
         lines.append("unpadded")
     if window.lookback:
@@ -145,8 +149,11 @@ def _regex_form(regex: tree.Regex) -> tuple[str, int]:
             return "any", REPEAT
         case tree.Empty():
             return "()", REPEAT
-        case tree.Repeat(body, low, high):
-            return _regex(body, REPEAT) + _count(low, high), REPEAT
+        case tree.Repeat(body, low, high, reluctant):
+            text = _regex(body, REPEAT)
+            if (low, high) == (0, 1) and isinstance(body, tree.Repeat):
+                text = f"({text})"  # a `?` behind a quantifier makes it reluctant
+            return text + _count(low, high) + ("?" if reluctant else ""), REPEAT
         case tree.Complement(body):
             return f"~{_regex(body, COMPLEMENT)}", COMPLEMENT
         case tree.Concat(parts):

@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wex.spec import tree
-from wex.spec.numbers import MAX_COUNT, MAX_LOOKBACK, check_count, check_index, read_number
+from wex.spec.numbers import (
+    MAX_COUNT,
+    MAX_EVENTS,
+    MAX_LOOKBACK,
+    check_count,
+    check_index,
+    read_number,
+)
 from wex.spec.problems import Span
 from wex.spec.syntax_errors import name_of
 from wex.spec.types import unit_name
@@ -114,7 +121,9 @@ class TreeBuilder:
         return tree.Assume(regex, unchecked is not None, span=span)
 
     def window(self, span: Span, name: tree.Name, *clauses: Clause) -> tree.Window:
-        return tree.Window(name, **self._clauses(clauses), span=span)
+        fields = self._clauses(clauses)
+        fields["keep"], fields["sharing"] = fields.get("keep", (None, None))
+        return tree.Window(name, **fields, span=span)
 
     def pairs(self, span: Span, *pairs: tree.Pair) -> Clause:
         return Clause("pairs", span, pairs)
@@ -150,8 +159,21 @@ class TreeBuilder:
     def having(self, span: Span, predicate: tree.Expr) -> Clause:
         return Clause("having", span, predicate)
 
-    def keep(self, span: Span, option: tree.Name) -> Clause:
-        return Clause("keep", span, option)
+    def keep(
+        self,
+        span: Span,
+        option: tree.Name,
+        amount: tree.Int | tree.Real | None,
+        unit: tree.Name | None,
+    ) -> Clause:
+        sharing = None
+        if amount is not None and unit is not None:
+            count = check_count(self.problems, amount, MAX_EVENTS, "the number of shared events")
+            assert amount.span
+            assert unit.span
+            place = Span(amount.span.start, unit.span.end)
+            sharing = tree.Sharing(tree.Int(count, span=amount.span), unit, span=place)
+        return Clause("keep", span, (option, sharing))
 
     def unpadded(self, span: Span) -> Clause:
         return Clause("unpadded", span, True)
@@ -203,26 +225,34 @@ class TreeBuilder:
     def complement_of(self, span: Span, body: tree.Regex) -> tree.Regex:
         return tree.Complement(body, span=span)
 
-    def star(self, span: Span, body: tree.Regex) -> tree.Regex:
-        return tree.Repeat(body, 0, None, span=span)
+    def star(self, span: Span, body: tree.Regex, reluctant: Token | None) -> tree.Regex:
+        return tree.Repeat(body, 0, None, reluctant is not None, span=span)
 
-    def plus(self, span: Span, body: tree.Regex) -> tree.Regex:
-        return tree.Repeat(body, 1, None, span=span)
+    def plus(self, span: Span, body: tree.Regex, reluctant: Token | None) -> tree.Regex:
+        return tree.Repeat(body, 1, None, reluctant is not None, span=span)
 
-    def optional(self, span: Span, body: tree.Regex) -> tree.Regex:
-        return tree.Repeat(body, 0, 1, span=span)
+    def optional(self, span: Span, body: tree.Regex, reluctant: Token | None) -> tree.Regex:
+        return tree.Repeat(body, 0, 1, reluctant is not None, span=span)
 
-    def exactly(self, span: Span, body: tree.Regex, count: tree.Int | tree.Real) -> tree.Regex:
+    def exactly(
+        self, span: Span, body: tree.Regex, count: tree.Int | tree.Real, reluctant: Token | None
+    ) -> tree.Regex:
         times = check_count(self.problems, count, MAX_COUNT, "the count")
-        return tree.Repeat(body, times, times, span=span)
+        return tree.Repeat(body, times, times, reluctant is not None, span=span)
 
-    def at_least(self, span: Span, body: tree.Regex, count: tree.Int | tree.Real) -> tree.Regex:
-        return tree.Repeat(
-            body, check_count(self.problems, count, MAX_COUNT, "the count"), None, span=span
-        )
+    def at_least(
+        self, span: Span, body: tree.Regex, count: tree.Int | tree.Real, reluctant: Token | None
+    ) -> tree.Regex:
+        least = check_count(self.problems, count, MAX_COUNT, "the count")
+        return tree.Repeat(body, least, None, reluctant is not None, span=span)
 
     def from_to(
-        self, span: Span, body: tree.Regex, low: tree.Int | tree.Real, high: tree.Int | tree.Real
+        self,
+        span: Span,
+        body: tree.Regex,
+        low: tree.Int | tree.Real,
+        high: tree.Int | tree.Real,
+        reluctant: Token | None,
     ) -> tree.Regex:
         least = check_count(self.problems, low, MAX_COUNT, "the count")
         most = check_count(self.problems, high, MAX_COUNT, "the count")
@@ -236,7 +266,7 @@ class TreeBuilder:
                 f"write {{{most},{least}}}",
             )
             most = least
-        return tree.Repeat(body, least, most, span=span)
+        return tree.Repeat(body, least, most, reluctant is not None, span=span)
 
     def bracket(self, span: Span, predicate: tree.Expr) -> tree.Regex:
         return tree.Atom(predicate, span=span)

@@ -6,7 +6,8 @@ for the tokens that the parser expected.
 
 from __future__ import annotations
 
-KEEP = ("all", "shortest", "longest", "disjoint")
+PREFERENCE = ("preferred", "leftmost")  # options of `keep` that choose as a matcher does
+KEEP = ("all", "shortest", "longest", "disjoint", *PREFERENCE)
 RESULT_COLUMNS = ("window_name", "start_index", "end_index", "window_start", "window_end")
 
 RESERVED = frozenset(
@@ -29,6 +30,7 @@ RESERVED = frozenset(
         "and",
         "not",
         "keep",
+        "sharing",
         "within",
         "having",
         "unpadded",
@@ -150,7 +152,8 @@ EXPECTED = (
 )
 # The hint for an item that is incomplete after one of these keywords.
 AFTER_WORD = {
-    "KEEP": "expected `all`, `shortest`, `longest` or `disjoint`",
+    "KEEP": "expected `all`, `shortest`, `longest`, `disjoint`, `preferred` or `leftmost`",
+    "SHARING": "expected a number of events: `keep leftmost sharing 1 event`",
     "NULLS": "expected `error` or `skip`",
     "WITHIN": "expected a number and a unit: `within 10 events`, `within 5 minutes`",
     "RUNS": "expected `of` and values, or `where` and a predicate: `runs of status`, `runs where temp > 90`",

@@ -79,7 +79,7 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
     time = schema.field(order[0]).type if order else None
     window = engine.windows[at]
     parts = window.measuring.types(no_events(engine, schema)) | window.register_types()
-    return state_schema.held_columns(time, parts)
+    return state_schema.held_columns(time, parts, prefers=window.planned.clauses.prefers)
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:

@@ -109,6 +109,26 @@ class Sliding(NamedTuple):
     size: int
 
 
+class Preferred(NamedTuple):
+    """The ordered automaton of a window, and its prefix automaton; see `preferred`.
+
+    `born[p]` is the state in which a start at prefix state p begins, -1: none does. `prunes` tells
+    that of two starts in one state the later one is often lost.
+    """
+
+    classes: NDArray[np.uint16]
+    prefix: NDArray[np.int32]
+    born: NDArray[np.int32]
+    move: NDArray[np.int32]
+    accepts: NDArray[np.bool_]
+    confirmed: NDArray[np.int32]
+    denied: NDArray[np.int32]
+    until: NDArray[np.bool_]
+    leftmost: bool
+    sharing: int
+    prunes: bool
+
+
 class KernelResult(NamedTuple):
     """The windows of a batch, and the starts that are open after it.
 

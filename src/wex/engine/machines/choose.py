@@ -1,9 +1,10 @@
 """The choice of a machine: which kernel runs a planned window, with which tables.
 
-There are five kernels: `tracked` for windows with aggregates in their predicates; of the others,
-`registers` where no window state ever holds two starts, `configs` where there are few combinations
-of occupied window states, `sliding` for windows of one fixed length, and `moving` for all others.
-The last four find the same windows. The choice is made once for each plan.
+Windows that `keep` chooses by preference have a kernel of their own, `preferred`, and so have windows
+with aggregates in their predicates, `tracked`. For all others there are four: `registers` where no
+window state ever holds two starts, `configs` where there are few combinations of occupied window
+states, `sliding` for windows of one fixed length, and `moving` for all others. These find the same
+windows. The choice is made once for each plan.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from wex.engine.kernels.types import (
     Configs,
     KernelClauses,
     KernelResult,
+    Preferred,
     Registers,
     Segments,
     Sliding,
     read_only,
 )
 from wex.engine.machines.configs import ConfigAutomaton
-from wex.engine.machines.tables import MachineTables
+from wex.engine.machines.preferred import preferred_tables
+from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
 from wex.theory.terms import RunningTest
 
@@ -53,14 +56,18 @@ class Machine:
 
     kind: str
     clauses: KernelClauses
-    tables: Registers | Configs | Sliding | Automata
+    tables: Registers | Configs | Sliding | Automata | Preferred
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
 
     def run(
         self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
     ) -> KernelResult:
-        """Return the windows of a batch and the starts that stay open; `last`: the streams end."""
+        """Return the windows of a batch and the starts that stay open; `last`: the streams end.
+
+        Windows by preference run otherwise: see `wex.engine.preferred_run`.
+        """
+        assert not isinstance(self.tables, Preferred)
         streams = Segments(*map(read_only, streams))
         clock = read_only(clock)
         rows = int((streams.end - streams.begin).sum())
@@ -102,6 +109,8 @@ class Machine:
             return final
         if isinstance(self.tables, Automata):
             return self.tables.final[slot]
+        if isinstance(self.tables, Preferred):
+            return self.tables.accepts[slot]
         return np.zeros(
             len(slot), dtype=np.bool_
         )  # a start whose window has its length is no longer open
@@ -116,6 +125,10 @@ def machine_of(
     window: PlannedWindow, plan: Plan, most_configs: int = MOST_CONFIGS
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
+    if window.preference is not None:
+        uses_letters = len(window.letters.guards) > CODED
+        clauses = kernel_clauses(window.clauses)
+        return Machine("preferred", clauses, preferred_tables(window), 0, uses_letters)
     clauses = kernel_clauses(window.clauses)
     if any(isinstance(plan.guards[number], RunningTest) for number in window.letters.guards):
         return tracked_machine(window, plan, clauses)

@@ -19,6 +19,17 @@ CHAIN = 8  # the least number of states of a chain
 CODED = 8  # guards whose truth values fit into a code of one byte
 
 
+def codes_of(window: PlannedWindow, by_letter: list[int]) -> NDArray[np.int64]:
+    """Return the class of each code: truth values of the guards as bits, or the letter itself."""
+    guards = len(window.letters.guards)
+    if guards > CODED:
+        return np.array(by_letter, dtype=np.int64)
+    classes = np.zeros(1 << CODED, dtype=np.int64)
+    for letter, row in enumerate(window.letters.rows):
+        classes[sum(true << bit for bit, true in enumerate(row))] = by_letter[letter]
+    return classes
+
+
 class MachineTables:
     """Prefix and window automaton over common classes of letters; -1 is a dead state."""
 
@@ -37,7 +48,7 @@ class MachineTables:
         entry = np.maximum(window.starts, 0)
         self.born = np.where((window.starts == NONE)[:, None], -1, self.move[entry])
         self.by_letter = by_letter
-        self.classes = self._codes(window, by_letter)
+        self.classes = codes_of(window, by_letter)
         self.uses_letters = len(window.letters.guards) > CODED
         self.chains = self._chains()
 
@@ -45,17 +56,6 @@ class MachineTables:
     def count(self) -> int:
         """Return how many classes there are."""
         return len(self.until)
-
-    @staticmethod
-    def _codes(window: PlannedWindow, by_letter: list[int]) -> NDArray[np.int64]:
-        """Return the class of each code: truth values of the guards as bits, or the letter itself."""
-        guards = len(window.letters.guards)
-        if guards > CODED:
-            return np.array(by_letter, dtype=np.int64)
-        classes = np.zeros(1 << CODED, dtype=np.int64)
-        for letter, row in enumerate(window.letters.rows):
-            classes[sum(true << bit for bit, true in enumerate(row))] = by_letter[letter]
-        return classes
 
     def _chains(self) -> list[list[int]]:
         """Return the chains: rows of states in which each letter moves all starts on, or ends them all."""

@@ -33,7 +33,10 @@ def machine_state(window: int) -> str:
 
 
 def last_end(window: int) -> str:
-    """Return the column for the end of the last window that `keep disjoint` kept; -1: none."""
+    """Return the column for the end of the last window that `keep disjoint` kept; -1: none.
+
+    For `keep leftmost` it is the last event that no further window may start at.
+    """
     return f"last.{window}"
 
 
@@ -68,6 +71,12 @@ TIME = "time"  # the first order column, if there is one
 FAILED = "spoilt"  # of a fold: whether arithmetic failed for an event of the pane
 HELD_NUMBERS = (POSITION, SLOT, CLOCK)
 
+# Windows by preference: the end of the best window so far and its time, -1 and NULL without one. Of a
+# row that only divides panes, where such a window ends, the slot is BORDER.
+CANDIDATE = "candidate"
+CANDIDATE_TIME = "candidate.time"
+BORDER = -1
+
 
 def part(fold: int, name: str) -> str:
     """Return the column for a part of a fold over the pane of an open start."""
@@ -79,7 +88,13 @@ def register(number: int) -> str:
     return f"register.{number}"
 
 
-def held_columns(time: pa.DataType | None, parts: dict[str, pa.DataType]) -> dict[str, pa.DataType]:
+def held_columns(
+    time: pa.DataType | None, parts: dict[str, pa.DataType], *, prefers: bool = False
+) -> dict[str, pa.DataType]:
     """Return the columns of open starts: the type of the first order column, and parts of folds."""
     columns = dict.fromkeys(HELD_NUMBERS, pa.int64())
-    return columns | ({} if time is None else {TIME: time}) | parts
+    times = {} if time is None else {TIME: time}
+    if prefers:
+        columns[CANDIDATE] = pa.int64()
+        times |= {} if time is None else {CANDIDATE_TIME: time}
+    return columns | times | parts

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from wex.engine.input.columns import arrow_type, combine_chunks, empty_table
 from wex.engine.input.schemas import held_columns, no_events, runnable_schema
 from wex.engine.input.sorting import equal_rows
+from wex.engine.kernels.preferred import DEAD
 from wex.engine.kernels.registers import SLOTS
-from wex.engine.kernels.types import Automata, Configs, Registers, Sliding
+from wex.engine.kernels.types import Automata, Configs, Preferred, Registers, Sliding
 from wex.engine.machines.tracked import Tracked
 from wex.engine.state import schema
 from wex.engine.state.state import FRAME, State, from_bytes
@@ -172,7 +173,28 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, events:
     _check_slots(
         window.machine, held.column(schema.SLOT).to_numpy(), states, owners, ends - 1 - starts
     )
+    if window.planned.clauses.prefers:
+        _check_candidates(held, owners, starts, ends)
     _check_folds(held, sizes, window, events, engine)
+
+
+def _check_candidates(held: pa.Table, owners: Ints, starts: Ints, ends: Ints) -> None:
+    """Check the candidates of starts: a pane begins where each of them ends."""
+    _whole_numbers(held.column(schema.CANDIDATE), schema.CANDIDATE)
+    candidates = held.column(schema.CANDIDATE).to_numpy()
+    slots = held.column(schema.SLOT).to_numpy()
+    there = candidates >= 0
+    require((candidates >= -1).all(), "a candidate is out of range")
+    require(not there[slots == schema.BORDER].any(), "a border of panes has a candidate")
+    require(there[slots == DEAD].all(), "a start that waits has no candidate")
+    _within(candidates[there], starts[there], ends[there], "a candidate")
+    if schema.CANDIDATE_TIME in held.column_names:
+        known = held.column(schema.CANDIDATE_TIME).is_valid().to_numpy()
+        require((known == there).all(), "a candidate has no time, or a time has no candidate")
+    needed = there & (candidates + 1 < ends)
+    places = set(zip(owners.tolist(), starts.tolist(), strict=True))
+    wanted = zip(owners[needed].tolist(), (candidates[needed] + 1).tolist(), strict=True)
+    require(places.issuperset(wanted), "no pane begins where a candidate ends")
 
 
 def _state_count(machine: Machine | TrackedMachine) -> int:
@@ -212,6 +234,8 @@ def _check_slots(
             require((slots == ages).all(), "a slot is wrong")
         case Automata(move=table) | Tracked(moves=table):
             _within(slots, 0, len(table), "a state of the window automaton")
+        case Preferred(move=move):
+            _within(slots, schema.BORDER, len(move), "a state of the window automaton")
 
 
 def _check_folds(

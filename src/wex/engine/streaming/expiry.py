@@ -58,11 +58,16 @@ def _timed(engine: Engine, state: State) -> Iterator[tuple[str, Ints, Ints, Bool
         streams = np.repeat(np.arange(state.size), counts)
         clock = held.column(schema.CLOCK).to_numpy()
         ends = np.where(clock > _LATEST - limit, _LATEST, clock + min(limit, _LATEST))
+        slots = held.column(schema.SLOT).to_numpy()
         waits = np.zeros(len(clock), dtype=np.bool_)
         if window.planned.until is not None:
             # The next event, whenever it comes, may be the `until` of a window that ended before it.
             states = state.numbers(schema.machine_state(number))[streams]
-            waits = window.machine.is_final(states, held.column(schema.SLOT).to_numpy())
+            waits = window.machine.is_final(states, slots)
+        if window.planned.clauses.prefers:
+            # A start that has a window stays until an event, or the end, reports it.
+            waits = waits | (slots == schema.BORDER)
+            waits |= held.column(schema.CANDIDATE).to_numpy() >= 0
         # A pane reaches to the next start, so that only the first starts of a stream can go.
         before = np.cumsum(waits)
         first = (np.cumsum(counts) - counts)[streams]

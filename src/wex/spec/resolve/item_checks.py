@@ -14,6 +14,7 @@ from wex.spec.aggregates import is_aggregate, signature
 from wex.spec.numbers import MAX_EVENTS, check_count
 from wex.spec.resolve.aggregate_checks import Place, aggregate_type
 from wex.spec.resolve.formula_checks import check_formula
+from wex.spec.resolve.preference_checks import check_no_reluctance, check_preference
 from wex.spec.resolve.runs import check_runs
 from wex.spec.resolve.scope import EventTypes, Scope, in_order
 from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker
@@ -117,6 +118,7 @@ def check_lets(lets: tuple[tree.Let, ...], scope: Scope, problems: Problems) -> 
 def check_assume(assume: tree.Assume, scope: Scope, problems: Problems) -> None:
     """Check an assumption."""
     check_regex(assume.regex, EventTypes(scope, problems, Place.ASSUME), CLAUSES["ASSUME"])
+    check_no_reluctance(assume.regex, "`assume` chooses no window", problems)
 
 
 def check_window(
@@ -139,6 +141,7 @@ def check_window(
         _check_within(window.within, stream, events)
     if window.keep:
         _check_option(window.keep, "keep", KEEP, problems)
+    check_preference(window, problems)
     measures = _check_measures(window, stream, events)
     if window.having:
         HavingTypes(measures, problems).predicate(window.having)

@@ -104,6 +104,14 @@ class Within(Node):
 
 
 @dataclass(frozen=True)
+class Sharing(Node):
+    """`sharing 1 event`, behind `keep leftmost`."""
+
+    amount: Int
+    unit: Name
+
+
+@dataclass(frozen=True)
 class Measure(Node):
     """`avg(price) as mean`."""
 
@@ -126,6 +134,7 @@ class Window(Node):
     lookback: Int | None = None
     measures: tuple[Measure, ...] = ()
     having: Expr | None = None
+    sharing: Sharing | None = None
 
 
 @dataclass(frozen=True, repr=False)

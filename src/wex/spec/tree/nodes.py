@@ -315,8 +315,9 @@ class Complement(Regex):
 
 @dataclass(frozen=True)
 class Repeat(Regex):
-    """`r{low,high}`; `r*` is {0,}, `r+` is {1,}, `r?` is {0,1}."""
+    """`r{low,high}`; `r*` is {0,}, `r+` is {1,}, `r?` is {0,1}; `r*?` and the like are reluctant."""
 
     body: Regex
     low: int
     high: int | None
+    reluctant: bool = False

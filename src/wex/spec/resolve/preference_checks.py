@@ -1,0 +1,101 @@
+"""Checks of preference: reluctant quantifiers, `keep preferred`, `keep leftmost` and `sharing`.
+
+A reluctant quantifier says which of several windows is preferred. Where nothing is chosen by
+preference it would silently do nothing, so it is an error there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wex.spec import tree
+from wex.spec.types import EVENT_UNITS
+from wex.spec.vocabulary import PREFERENCE
+
+if TYPE_CHECKING:
+    from wex.spec.problems import Problems
+
+
+REMOVE = "remove the `?`"
+CHOOSE = "write `keep preferred` or `keep leftmost` to choose by preference"
+
+
+def check_preference(window: tree.Window, problems: Problems) -> None:
+    """Check the parts of a window that speak of preference."""
+    option = window.keep.text if window.keep else "all"
+    for pair in window.pairs:
+        if pair.after:
+            check_no_reluctance(pair.after, "`after` chooses no window", problems)
+        if option in PREFERENCE:
+            _check_match(pair.match, problems)
+        else:
+            why = f"`keep {option}` does not choose by preference"
+            check_no_reluctance(pair.match, why, problems, instead=CHOOSE)
+    if window.keep and window.where and option in PREFERENCE:
+        problems.add(
+            "clause-conflict",
+            window.keep,
+            f"a formula has no order of preference, which `keep {option}` needs",
+            "write the window with `match`, or use another option of `keep`",
+        )
+    if window.sharing:
+        _check_sharing(window.sharing, option, window.within, problems)
+
+
+def check_no_reluctance(
+    regex: tree.Regex, why: str, problems: Problems, instead: str = REMOVE
+) -> None:
+    """Note every reluctant quantifier of an expression in which nothing is chosen by preference."""
+    for node in tree.walk(regex):
+        if isinstance(node, tree.Repeat) and node.reluctant:
+            _note(node, why, problems, instead)
+
+
+def _check_match(regex: tree.Regex, problems: Problems) -> None:
+    """Check an expression whose ways are in an order of preference."""
+    match regex:
+        case tree.Complement(body):
+            check_no_reluctance(body, "`~` has no order of preference inside", problems)
+        case tree.Intersection((first, *others)):
+            _check_match(first, problems)
+            for other in others:
+                why = "with `&` the left operand alone decides about preference"
+                check_no_reluctance(other, why, problems)
+        case _:
+            if isinstance(regex, tree.Repeat) and regex.reluctant and regex.low == regex.high:
+                _note(regex, "an exact count leaves no choice between fewer and more", problems)
+            for child in regex.children():
+                if isinstance(child, tree.Regex):
+                    _check_match(child, problems)
+
+
+def _note(node: tree.Repeat, why: str, problems: Problems, instead: str = REMOVE) -> None:
+    greedy = str(tree.Repeat(node.body, node.low, node.high))
+    hint = f"{instead}, or `({greedy})?` if the part is optional"
+    problems.add("reluctant-here", node, f"a reluctant quantifier has no effect here: {why}", hint)
+
+
+def _check_sharing(
+    sharing: tree.Sharing, option: str, within: tree.Within | None, problems: Problems
+) -> None:
+    if sharing.unit.text not in EVENT_UNITS:
+        message = f"`sharing` counts events, got `{sharing.unit.text}`"
+        problems.add("unknown-option", sharing.unit, message, "write `sharing 1 event`")
+    if option != "leftmost":
+        problems.add(
+            "sharing-here",
+            sharing,
+            f"`keep {option}` has no use for `sharing`",
+            "write `keep leftmost sharing …`, or remove `sharing`",
+        )
+    elif sharing.amount.value < 1:
+        message = "the number of shared events must be at least 1"
+        problems.add("count-not-whole", sharing.amount, message, "remove `sharing`")
+    elif within and within.unit.text in EVENT_UNITS and sharing.amount.value >= within.amount.value:
+        most = int(within.amount.value)
+        problems.add(
+            "sharing-here",
+            sharing,
+            f"windows of at most {most} events cannot share {sharing.amount.value}",
+            f"write at most `sharing {most - 1} events`" if most > 1 else "remove `sharing`",
+        )
