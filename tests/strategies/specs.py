@@ -440,7 +440,11 @@ def windows(
             st.sampled_from([None, tree.Compare((tree.Ref("size"), tree.Int(2)), (">=",))])
         ),
     )
-    return draw(with_preference(window)) if by_pairs and draw(st.booleans()) else window
+    return (
+        draw(with_preference(window))
+        if by_pairs and not running and draw(st.booleans())
+        else window
+    )
 
 
 def declared_field(field: str) -> tree.Field:

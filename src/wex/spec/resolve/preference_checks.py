@@ -71,7 +71,7 @@ def _check_match(regex: tree.Regex, problems: Problems) -> None:
 
 def _note(node: tree.Repeat, why: str, problems: Problems, instead: str = REMOVE) -> None:
     greedy = str(tree.Repeat(node.body, node.low, node.high))
-    hint = f"{instead}, or `({greedy})?` if the part is optional"
+    hint = f"{instead}, or write `({greedy})?` if the part is optional"
     problems.add("reluctant-here", node, f"a reluctant quantifier has no effect here: {why}", hint)
 
 
