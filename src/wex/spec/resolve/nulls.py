@@ -76,12 +76,25 @@ def _mapped(node: AnyNode, nullable: frozenset[str]) -> AnyNode:
     return replace(node, **changed)  # type: ignore[arg-type]
 
 
+def _once(parts: tuple[tree.Expr, ...], nullable: frozenset[str]) -> Iterator[tree.Expr]:
+    """Yield the parts of a conjunction with their tests, each test once."""
+    tests: set[tree.Expr] = set()
+    for part in parts:
+        tested = _tested(part, nullable)
+        for piece in tested.parts if isinstance(tested, tree.And) else (tested,):
+            is_test = isinstance(piece, tree.Not) and isinstance(piece.operand, tree.IsNull)
+            if not is_test or piece not in tests:
+                yield piece
+            if is_test:
+                tests.add(piece)
+
+
 def _tested(predicate: tree.Expr, nullable: frozenset[str]) -> tree.Expr:
     match predicate:
         case tree.Not(operand):
             return replace(predicate, operand=_tested(operand, nullable))
         case tree.And(parts):
-            return tree.flat(tree.And, [_tested(p, nullable) for p in parts], predicate.span)
+            return tree.flat(tree.And, _once(parts, nullable), predicate.span)
         case tree.Or(parts):
             return tree.flat(tree.Or, [_tested(p, nullable) for p in parts], predicate.span)
         case tree.IsNull():
