@@ -10,6 +10,8 @@ from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
 from wex.automata.explore import explore
 from wex.spec import tree
+from wex.spec.aggregates import uses_aggregates
+from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 # The choices of `keep` to try, the ones to prefer first. Of a window whose every beginning is a
 # window, those marked False keep single events, which nobody means.
-KEEP = {"disjoint": False, "longest": True, "shortest": False}
+KEEP = {"leftmost": True, "disjoint": False, "longest": True, "shortest": False}
 EVENTS = 1000  # of `within`, where no `keep` helps
 SHARE = 0.25  # of the time for an answer that one clause may take
 
@@ -58,10 +60,16 @@ def _candidates(window: tree.Window) -> Iterator[tuple[str, tree.Window]]:
     """Yield clauses to add, the best ones first, each with the window that has it."""
     if window.keep is None or window.keep.text == "all":
         for keep in KEEP:
+            if keep in PREFERENCE and (window.where or _uses_aggregates(window)):
+                continue  # there is no preference among these
             yield f"keep {keep}", replace(window, keep=tree.Name(keep))
     if window.within is None:
         within = tree.Within(tree.Int(EVENTS), tree.Name("events"))
         yield str(within), replace(window, within=within)
+
+
+def _uses_aggregates(window: tree.Window) -> bool:
+    return any(uses_aggregates(part) for part in (*window.pairs, window.until) if part)
 
 
 def with_window(meaning: Meaning, index: int, window: tree.Window) -> Meaning:
