@@ -86,7 +86,8 @@ def test_a_witness_shows_null() -> None:
         ("n is null or n > 3", "not (n is not null and n <= 3)", True),
         ("n is null or n > 3", "n is null or n >= 3", False),
         ("n > 3", "n is null or n > 3", None),
-        ("floor(ts, 1 hour) != floor(ts[-1], 1 hour)", "not floor(ts, 60 min) = floor(ts[-1], 60 min)", True),
+        ("floor(ts, 1 hour) != floor(ts[-1], 1 hour)", "not floor(ts, 60 min) = floor(ts[-1], 60 min)", False),
+        ("floor(ts, 1 hour) != floor(ts[-1], 1 hour)", "not (is_first or floor(ts, 60 min) = floor(ts[-1], 60 min))", True),
     ],
 )  # fmt: skip
 def test_specs_are_compared(one: str, two: str, holds: bool | None) -> None:

@@ -50,7 +50,7 @@ def test_starts_that_can_never_end_are_no_starts(written: list[tuple[Plain, Plai
         assert start == NONE or form.window.live[start]
 
 
-@given(specs.specs(), st.lists(streams.events, max_size=7))
+@given(specs.specs(running=False), st.lists(streams.events, max_size=7))
 def test_the_normal_form_agrees_with_the_definition(spec: tree.Spec, events: list[Event]) -> None:
     """W0 by letters and automata, against W0 read off the definition."""
     resolved = meaning(spec)

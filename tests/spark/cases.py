@@ -116,6 +116,10 @@ def every_type(spark: SparkSession) -> None:
         measure sum(n) as s, avg(m) as a, max(k) as top, first(d) as day, last(t) as at, collect(side) as sides,
           first(v) as payload, max(gap) as longest, count_distinct(x) as different
       window v match [`end` >= 0] any keep disjoint measure var(x) as spread, every(ok) as fine
+      window tracked match any [n <= max(n) and avg(m) < 8]* [n > first(n) and first(side) != side] measure count() as events
+      window preferred match [n > 1] any*? [ok and n % 2 = 0] keep leftmost sharing 1 event
+      window run runs of side, ok
+      window odd match [(x is null or x > 1) and hour(t) = 10 and (k is null or k like '_')]{2}
     """)
     random = np.random.default_rng(3)
     count = 400

@@ -33,6 +33,8 @@ CLAUSES = wex.parse("""
   stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
   window pair match any{2} until [price > price[-1]] measure count() as n
   window fall match [price < price[-1]]{1,4} within 20 seconds keep longest measure sum(price) as total
+  window drop match any [price < first(price)]{1,4} until [price >= max(price)] measure min(price) as least
+  window pick match [price > price[-1]] any{0,3}? [price < price[-1]] keep leftmost measure last(price) as dip
   window first match [price > price[-1]] [price <= price[-1]] keep disjoint having n2 > 1 measure count() as n2
 """)
 

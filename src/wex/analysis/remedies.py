@@ -89,7 +89,7 @@ def with_window(meaning: Meaning, index: int, window: tree.Window) -> Meaning:
 def every_beginning(meaning: Meaning, index: int) -> bool:
     """Tell whether every beginning of a window is a window, too, as in `[x > 1]+`."""
     window = analysed_window(meaning, index, plain=True)
-    if window.until is not None or not window.first_states:
+    if window.until is not None or window.clauses.running or not window.first_states:
         return False
     reached, _ = explore(window.first_states, window.successors.__getitem__)
     return all(window.final[state] for state in reached)

@@ -144,6 +144,8 @@ def dead_places(analysis: Analysis, never: Set[Guard]) -> Iterator[DeadPlace]:
     window = meaning.expanded.windows[analysis.index]
     if not _related(meaning, analysis) or len(analysis.window.moves) > MOST_STATES:
         return
+    if analysis.window.clauses.running:
+        return  # what an aggregate allows in a place is not known
     if not analysis.contexts.regions.exact:
         return  # what the analysis of the window did not distinguish, that of a part will not either
     seen: Counter[tuple[str, tree.Expr]] = Counter()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wex.automata.regex import RegexFactory
 from wex.compile.measures import deciding_guard
 from wex.spec import tree
+from wex.spec.resolve.expand import expand_expr
 from wex.spec.types import CALENDAR_PARTS, CLOCK_PARTS, OTHER, read_moment
 from wex.theory.letters import Letters, letters_of
 from wex.theory.terms import fields
@@ -24,11 +25,21 @@ if TYPE_CHECKING:
 def predicates(node: tree.Node) -> list[tree.Expr]:
     """Return the predicates that decide about windows below a node, in the order of the text."""
     match node:
-        case tree.Atom(predicate) | tree.Until(predicate):
+        case tree.Atom(predicate):
             return [predicate]
+        case tree.Until():
+            return [asked_behind(node)]
         case tree.Holds() | tree.Call():
             return [tree.held(node)[0]]
     return [predicate for child in node.children() for predicate in predicates(child)]
+
+
+def asked_behind(until: tree.Until) -> tree.Expr:
+    """Return the predicate of `until` as it is asked of the event behind a window.
+
+    Its fields are those of this event; its aggregates end one event earlier, with the window.
+    """
+    return expand_expr(until.predicate, {}, aggregates_by=-1)
 
 
 def guards_of(nodes: Iterable[tree.Node], types: Mapping[str, Type]) -> dict[tree.Expr, Guard]:

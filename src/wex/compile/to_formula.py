@@ -18,6 +18,7 @@ from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 from wex.spec.aggregates import uses_aggregates
+from wex.spec.resolve.runs import spelled_out
 from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def with_formulas(spec: tree.Spec) -> tree.Spec:
 
 
 def _translated(spec: tree.Spec, meaning: Meaning, number: int) -> tree.Window:
-    window = spec.windows[number]
+    window = spelled_out(spec.windows[number], spec.stream)
     if any(map(uses_aggregates, meaning.expanded.windows[number].pairs)):
         message = f"window `{window.name.text}` has aggregates in `match`, and formulas have none"
         raise WexError("formula-aggregate", message, "keep the regular expression")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wex.compile.clauses import Clauses, clauses_of
 from wex.compile.formulas import formula_automaton
-from wex.compile.guards import Alphabet, deciding_parts, guards_of
+from wex.compile.guards import Alphabet, asked_behind, deciding_parts, guards_of
 from wex.compile.normal_form import PairAutomata, pair_automata
 from wex.compile.preference import preference_form
 from wex.spec import tree
@@ -134,7 +134,7 @@ def window_automata(lettered: WindowLetters) -> WindowAutomata:
 def window_form(built: WindowAutomata) -> CompiledWindow:
     """Return the normal form of a window, over its letters as written."""
     window, alphabet = built.source.window, built.alphabet
-    until = alphabet.where(window.until.predicate) if window.until else None
+    until = alphabet.where(asked_behind(window.until)) if window.until else None
     form, clauses = built.automata.normal_form(), clauses_of(window)
     preference = None
     if clauses.prefers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wex.reference.measures import COMPUTE, Inputs
 from wex.spec.types import DURATION, INT
-from wex.theory.evaluate import COMPARE, WHOLE, ArithmeticFault, value_of
+from wex.theory.evaluate import COMPARE, WHOLE, ArithmeticFault, truth, value_of
 from wex.theory.terms import (
     RESULT,
     Always,
@@ -18,6 +18,8 @@ from wex.theory.terms import (
     Comparison,
     Guard,
     IsFirst,
+    IsNull,
+    Like,
     Not,
     Or,
     Truth,
@@ -99,6 +101,8 @@ def _truth(guard: Guard, gram: Gram, position: int, *, missing: bool | None) -> 
             if decisive in truths:
                 return decisive
             return None if None in truths else not decisive
+        case IsNull(field) if missing is None or gram[field.offset - 1] is not None:
+            return truth(guard, gram, first=-position)
     if any(
         gram[field.offset - 1] is None
         for field in fields(guard)
@@ -106,6 +110,8 @@ def _truth(guard: Guard, gram: Gram, position: int, *, missing: bool | None) -> 
     ):
         return missing
     match guard:
+        case Like():
+            return truth(guard, gram, first=-position)
         case Truth(field):
             flag = _value(field, gram)
             return None if flag is None else bool(flag)

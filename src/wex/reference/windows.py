@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex import limits
-from wex.compile.guards import deciding_parts, predicates
+from wex.compile.guards import asked_behind, deciding_parts, predicates
 from wex.compile.measures import Measure, deciding_guard, measure_of
 from wex.compile.window import ANYWHERE
 from wex.engine.data_errors import arithmetic_error, does_not_fit
@@ -201,10 +201,11 @@ class Definition:
             return {(b, e) for b, e in pairs if e + 1 < self.count or self.ended}
         if until is None:
             return pairs
+        follows = asked_behind(until)
         return {
             (b, e)
             for b, e in pairs
-            if (e + 1 < self.count and self.true_at(until.predicate, e + 1, b))
+            if (e + 1 < self.count and self.true_at(follows, e + 1, b))
             or (until.or_end and self.ended and e + 1 == self.count)
         }
 

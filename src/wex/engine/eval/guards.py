@@ -234,7 +234,8 @@ def kleene(
             held = rows.matching(pattern)[rows.field(field.name, field.offset)]
             held = held if known is None else held & known
         case IsNull():
-            return np.broadcast_to(_is_null(guard, rows, 0), everywhere), None
+            null = np.broadcast_to(_is_null(guard, rows, 0), everywhere)
+            return (null & present(guard, rows) if missing_is_false else null), None
         case Comparison(_, left, right):
             held, known = _compared(guard, left, right, rows, faults)
         case _:

@@ -186,11 +186,7 @@ def _window(window: tree.Window, lets: Lets) -> tree.Window:
         where=_formula(window.where, lets) if window.where else None,
         runs=window.runs and _runs(window.runs, lets),
         until=window.until
-        and replace(
-            window.until,
-            # Its fields are those of the event behind the window, its aggregates end before it.
-            predicate=expand_expr(window.until.predicate, lets, aggregates_by=-1),
-        ),
+        and replace(window.until, predicate=expand_expr(window.until.predicate, lets)),
         measures=tuple(
             replace(measure, value=expand_expr(measure.value, lets)) for measure in window.measures
         ),
