@@ -1,0 +1,140 @@
+"""Windows with aggregates in their predicates: the definition, the engine in any pieces, compiled or not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wex
+from tests.engine.compare import assert_same, outcome
+from tests.engine.test_machines import by_stream
+from wex.engine.engine import engine_of
+from wex.engine.kernels import tracked
+from wex.reference.find import find_by_definition
+from wex.spec import tree
+
+STREAM = "stream s (k string, t timestamp, x int, y real, s string) partition by k order by t\n"
+TESTS = [
+    "x <= first(x)", "x < max(x)", "sum(x) <= 3", "count() < 4", "y >= avg(y)", "s = min(s)", "x > max(x)[-1]",
+    "x >= min(x) filter [y > 0]", "sum(x) filter [y > 0] < 3", "last(s) != first(s)", "max_by(s, x) = s",
+    "count_if(x > 1) < 2", "some(x = 2)", "every(x >= 0)", "avg(x) < 1.5", "y / sum(y) < 0.7", "x - first(x) < 2",
+    "t - first(t) <= 2 seconds", "floor(first(t), 2 seconds) = floor(t, 2 seconds)", "sum(x) % 3 != 1",
+    "x > x[-1] and count() > 1", "not x < avg(x)[-1]", "x = max(x) - count()", "avg(t - t[-1]) <= 1 second",
+    "sum(x * 9223372036854775807) > 0", "max(s)[-2] = s or x = 1", "-min(x) < abs(max(x))", "sum(y) > sum(x)",
+]  # fmt: skip
+FORMS = [
+    "any [{}]* [{}]", "[{}]+", "[{}]* [{}]", "[x > 0] ([{}] | [{}])+", "any{{2}} & ([{}] any)", "[{}] any* [{}]",
+    "~([{}] any*) & any{{1,3}}", "any [{} and x < 2]* [not ({})]",
+]  # fmt: skip
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> tree.Spec:
+    """Return a spec with one window that often has windows, and often parts two starts."""
+    test = st.sampled_from(TESTS)
+    form = draw(st.sampled_from(FORMS))
+    match = form.format(*(draw(test) for _ in range(form.count("{}"))))
+    after = draw(st.sampled_from(["", "", "after any* [x = 1]", "after any?"]))
+    until = draw(st.sampled_from(["", "", "until [{}]", "until [{}] or end"])).format(draw(test))
+    clauses = [
+        draw(st.sampled_from(["", "", "within 3 events", "within 2 seconds"])),
+        draw(st.sampled_from(["", "keep shortest", "keep longest", "keep disjoint"])),
+        draw(st.sampled_from(["", "", "unpadded"])),
+        draw(st.sampled_from(["", "measure count() as n, sum(x) as total having n > 1"])),
+    ]
+    return wex.parse(f"{STREAM} window w {after} match {match} {until} {' '.join(clauses)}")
+
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from("ab"),
+        st.integers(0, 2),
+        st.integers(-1, 3),
+        st.sampled_from([-1.0, 0.0, 0.5, 2.0]),
+        st.sampled_from(["a", "b", "ü"]),
+    ),
+    max_size=12,
+)
+
+
+def table(events: list[tuple[str, int, int, float, str]]) -> pa.Table:
+    """Return events in the order of time, each some seconds after the one before it."""
+    seconds, times = 0, []
+    for event in events:
+        seconds += event[1]
+        times.append(seconds * 1_000_000)
+    return pa.table(
+        {
+            "k": pa.array([event[0] for event in events], pa.string()),
+            "t": pa.array(times, pa.timestamp("us")),
+            "x": pa.array([event[2] for event in events], pa.int64()),
+            "y": pa.array([event[3] for event in events], pa.float64()),
+            "s": pa.array([event[4] for event in events], pa.string()),
+        }
+    )
+
+
+@given(specs(), rows, st.lists(st.integers(0, 12), max_size=3))
+def test_the_engine_is_the_definition_in_any_pieces(
+    spec: tree.Spec, events: list[tuple[str, int, int, float, str]], cuts: list[int]
+) -> None:
+    data = table(events)
+    ordered = wex.find(f"{STREAM} window w match any measure last(x) as x", data).num_rows
+    assert ordered == data.num_rows
+    expected = outcome(find_by_definition, spec, data)
+    assert_same(outcome(wex.find, spec, data), expected)
+    # Of equal times the other fields decide: pieces may not part them.
+    places = [cut for cut in sorted(cuts) if 0 < cut < len(events) and events[cut][1] > 0]
+    processor, parts = wex.Processor(spec), []
+    for begin, end in pairwise([0, *places, data.num_rows]):
+        parts.append(processor.feed(data.slice(begin, end - begin)))
+        restored = wex.Processor.restore(spec, processor.state())
+        assert restored.state() == processor.state()
+        processor = restored
+    assert_same(by_stream(pa.concat_tables([*parts, processor.close()])), by_stream(expected))
+
+
+def test_the_strategy_finds_windows() -> None:
+    """Keep the law above honest: most of its specs run in this machine, and many streams have windows."""
+    seen = {"specs": 0, "tracked": 0, "with windows": 0}
+
+    @given(specs(), rows)
+    def look(spec: tree.Spec, events: list[tuple[str, int, int, float, str]]) -> None:
+        seen["specs"] += 1
+        seen["tracked"] += engine_of(spec).windows[0].machine.kind == "tracked"
+        seen["with windows"] += wex.find(spec, table(events)).num_rows > 0
+
+    look()
+    assert seen["tracked"] > seen["specs"] / 2
+    assert seen["with windows"] > seen["specs"] / 10
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "match any [x <= max(x) and y >= min(y)[-1]]* [sum(x) > 5 or avg(y) > 1.5] measure sum(x) as total",
+        "match any [s = max(s)[-1] or x > 0]* [min_by(s, x) = 'a'] until [count() > 2 and x < y + max(x)] or end keep longest",
+        "match [sum(x * 4611686018427387904) > x]* [avg(t - t[-1]) < 2 seconds and y / sum(y) < 1] within 9 seconds",
+        "match [some(x > 1) or every(y > 0)]+ until [x > first(x) filter [y > 0]] keep shortest",
+    ],
+)
+def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = wex.parse(f"{STREAM} window w {window}")
+    events = [
+        ("ab"[n % 2], n % 3, n * n % 7 - 1, [-1.0, 0.0, 0.5, 2.0][n // 2 % 4], "abü"[n % 3])
+        for n in range(80)
+    ]
+    data = table(events)
+    plain = wex.find(spec, data)
+    assert plain.num_rows > 3
+    assert plain.equals(find_by_definition(spec, data))
+    tracked.tracked_kernel.cache_clear()
+    monkeypatch.setattr(tracked, "STEPS_AS_PYTHON", -1)
+    compiled = wex.Processor(spec)
+    parts = [compiled.feed(data.slice(begin, 20)) for begin in range(0, 80, 20)]
+    assert by_stream(pa.concat_tables([*parts, compiled.close()])).equals(by_stream(plain))
+    tracked.tracked_kernel.cache_clear()
