@@ -33,8 +33,9 @@ def run(
 
 
 def written(folder: Path) -> int:
-    """Return how many windows the files of a folder have."""
-    return sum(parquet.read_table(each).num_rows for each in folder.glob("part-*.parquet"))
+    """Return how many windows the files of a folder have; a task that failed may leave an empty file."""
+    files = (path for path in folder.glob("part-*.parquet") if path.stat().st_size)
+    return sum(parquet.read_table(path).num_rows for path in files)
 
 
 def letters(folder: Path) -> list[dict[str, Any]]:

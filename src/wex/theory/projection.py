@@ -6,6 +6,7 @@ the current event is eliminated, and every elimination is checked in both direct
 
 from __future__ import annotations
 
+import time
 from calendar import monthrange
 from datetime import date
 from fractions import Fraction
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 Formula: TypeAlias = Any  # of z3, which has no type annotations; only this module looks inside
 SECOND = 1_000_000  # microseconds
+ENOUGH = 0.8  # of the CPU time of a tactic: then its limit was reached
+MOST_TIMES = 8  # that a limit is waited for, on a processor with other work
 DAYS = 700_000  # before and after 1970: the range of dates in events
 LARGE = 2**63 - 1
 EPOCH = date(1970, 1, 1).toordinal()
@@ -242,9 +245,8 @@ class Prover:
 
     def _eliminated(self, formula: Formula, variables: Sequence[z3.ExprRef]) -> Formula:
         with self.context as context:
-            eliminate = z3.TryFor(z3.Tactic("qe", context), MILLISECONDS, context)
             try:
-                return eliminate(z3.Exists(list(variables), formula)).as_expr()
+                return _applied("qe", z3.Exists(list(variables), formula), MILLISECONDS, context)
             except z3.Z3Exception as error:
                 raise UndecidedError(str(error)) from error
 
@@ -253,9 +255,8 @@ class Prover:
             simple = z3.simplify(formula)
             if z3.is_true(simple) or z3.is_false(simple):
                 return simple
-            simplify = z3.TryFor(z3.Tactic("ctx-solver-simplify", context), 200, context)
             try:
-                return simplify(simple).as_expr()
+                return _applied("ctx-solver-simplify", simple, 200, context)
             except z3.Z3Exception:
                 return simple
 
@@ -494,3 +495,21 @@ def constants_of(guards: Iterable[Guard]) -> dict[str, list[Value]]:
             for field in fields(atom):
                 values_of.setdefault(field.name, {}).update(dict.fromkeys(known))
     return {name: list(values) for name, values in values_of.items()}
+
+
+def _applied(tactic: str, formula: Formula, milliseconds: int, context: z3.Context) -> Formula:
+    """Return a formula after a tactic, or raise a Z3Exception if it takes more CPU time than given.
+
+    z3 measures the time that passes. Where other work takes the processor, the thread has had less
+    of it, and tries again with a longer limit.
+    """
+    limit = milliseconds
+    while True:
+        began = time.thread_time()
+        try:
+            return z3.TryFor(z3.Tactic(tactic, context), limit, context)(formula).as_expr()
+        except z3.Z3Exception:
+            used = 1000 * (time.thread_time() - began)
+            if used > ENOUGH * milliseconds or limit > MOST_TIMES * milliseconds:
+                raise
+            limit *= 2
