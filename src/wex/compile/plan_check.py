@@ -6,7 +6,6 @@ it is read: types, shapes, ranges, and that its parts fit each other.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,36 +21,39 @@ from wex.compile.plan import (
     PlannedWindow,
 )
 from wex.compile.preference import PreferenceForm
+from wex.compile.term_check import (
+    as_flag,
+    as_text,
+    as_texts,
+    as_tuple,
+    as_whole,
+    check_array,
+    check_guard,
+    check_offset,
+    check_term,
+    check_type,
+    is_number,
+)
 from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
 from wex.spec.numbers import MAX_EVENTS, MAX_LOOKBACK
-from wex.spec.patterns import parts as parts_of
 from wex.spec.resolve.aggregate_checks import MAX_HISTORY, NOT_SO_FAR
-from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type, is_zone
+from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
 from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
-from wex.theory.evaluate import COMPARE, WHOLE
+from wex.theory.evaluate import WHOLE
 from wex.theory.terms import (
     RESULT,
-    Absolute,
     Aggregate,
-    Always,
     And,
-    Arithmetic,
-    Calendar,
     Comparison,
     Constant,
     Field,
     Guard,
     IsFirst,
-    IsNull,
-    Like,
-    Local,
-    Negative,
     Not,
     Or,
     RunningTest,
     Term,
-    Truth,
     atoms,
     kind_of,
     offsets,
@@ -67,11 +69,7 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 1 << 16  # kernels have classes of letters in two bytes
 MOST_ARGUMENTS = 8
-MOST_RUNNING = (
-    16  # predicates with aggregates of one window: tables have a column for each combination
-)
-DEPTH = 400  # of nested terms and guards: twice what a spec can have, with all lets expanded
-OPERATORS = ("+", "-", "*", "/", "//", "%")
+MOST_RUNNING = 16  # predicates with aggregates of one window: each doubles the columns of tables
 
 
 def check_plan(plan: object) -> None:
@@ -80,12 +78,12 @@ def check_plan(plan: object) -> None:
     assert isinstance(plan, Plan)
     require(isinstance(plan.stream, PlannedStream), "it has no stream")
     fields = _check_stream(plan.stream)
-    for guard in _tuple(plan.guards, "guards"):
+    for guard in as_tuple(plan.guards, "guards"):
         if isinstance(guard, RunningTest):
             _check_running(guard, fields)
         else:
-            _check_guard(guard, fields, 0)
-    require(_tuple(plan.windows, "windows"), "it has no windows")
+            check_guard(guard, fields, 0)
+    require(as_tuple(plan.windows, "windows"), "it has no windows")
     for window in plan.windows:
         require(isinstance(window, PlannedWindow), "expected a window")
         _check_window(window, plan, fields)
@@ -95,197 +93,52 @@ def check_plan(plan: object) -> None:
         _check_assumptions(plan.assumptions, plan)
 
 
-# --- Plain values
-
-
-def _tuple(value: object, what: str) -> tuple[object, ...]:
-    require(isinstance(value, tuple), f"{what}: expected a list, got {type(value).__name__}")
-    assert isinstance(value, tuple)
-    return value
-
-
-def _text(value: object, what: str) -> str:
-    require(isinstance(value, str), f"{what}: expected text, got {type(value).__name__}")
-    assert isinstance(value, str)
-    value.encode()  # fails for half of a surrogate pair, which no name of a column contains
-    return value
-
-
-def _texts(value: object, what: str) -> tuple[str, ...]:
-    return tuple(_text(item, what) for item in _tuple(value, what))
-
-
-def _whole(value: object, what: str, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`; a bool is not a number."""
-    require(type(value) is int and low <= value <= high, f"{what}: out of range")
-    assert isinstance(value, int)
-    return value
-
-
-def _flag(value: object, what: str) -> bool:
-    require(isinstance(value, bool), f"{what}: expected true or false")
-    return bool(value)
-
-
-def _array(value: object, what: str, dtype: type, dimensions: int) -> None:
-    fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == dimensions
-    require(fits, f"{what}: expected an array of {dimensions} dimensions of {dtype.__name__}")
-
-
 # --- The stream
-
-
-def _check_type(type_: object) -> Type:
-    require(isinstance(type_, Type), "expected a type")
-    assert isinstance(type_, Type)
-    _text(type_.name, "the name of a type")
-    values = _texts(type_.values, "the values of an enum")
-    require(bool(values) == (type_.name == "enum"), "only an enum has values, at least one")
-    if type_.item is not None:
-        require(type_.name == "list", "only a list has items")
-        require(_check_type(type_.item).item is None, "lists are nested")
-    return type_
 
 
 def _check_stream(stream: PlannedStream) -> Scope:
     fields: dict[str, Type] = {}
-    for entry in _tuple(stream.fields, "fields"):
-        pair = _tuple(entry, "a field")
+    for entry in as_tuple(stream.fields, "fields"):
+        pair = as_tuple(entry, "a field")
         require(len(pair) == 2, "a field is not a name and a type")
-        name, type_ = _text(pair[0], "a field"), _check_type(pair[1])
+        name, type_ = as_text(pair[0], "a field"), check_type(pair[1])
         require(name not in fields, "a field is listed twice")
         require(
             type_.name == "enum" or type_ in FIELD_TYPES.values(), "a field has an unknown type"
         )
         fields[name] = type_
     for names in (stream.partition_by, stream.order_by, stream.guarded):
-        named = _texts(names, "a name")
+        named = as_texts(names, "a name")
         require(len(set(named)) == len(named), "a name is listed twice")
         for name in named:
             require(
                 name in fields and fields[name] != OTHER, "a name is not that of a usable field"
             )
-    for name in _texts(stream.nullable, "a name"):
+    for name in as_texts(stream.nullable, "a name"):
         require(name in fields, "a name is not that of a field")
-    _flag(stream.skip_nulls, "`nulls skip`")
-    for entry in _tuple(stream.moments, "the timestamps of the spec"):
-        pair = _tuple(entry, "a timestamp of the spec")
+    as_flag(stream.skip_nulls, "`nulls skip`")
+    for entry in as_tuple(stream.moments, "the timestamps of the spec"):
+        pair = as_tuple(entry, "a timestamp of the spec")
         require(len(pair) == 2, "a timestamp of the spec is not a text and a flag")
-        _text(pair[0], "a timestamp of the spec")
-        _flag(pair[1], "a zone")
+        as_text(pair[0], "a timestamp of the spec")
+        as_flag(pair[1], "a zone")
     return fields
 
 
-# --- Terms and guards
-
-
-def _offset(value: object) -> None:
-    _whole(value, "an offset", -MAX_LOOKBACK, 0)
-
-
-def _is_number(type_: Type) -> bool:
-    return type_.name in ("int", "real", "timestamp", "date", "duration")
-
-
-def _check_term(term: object, scope: Scope, depth: int) -> None:
-    """Check a term of a computation or comparison: a number, a text or a bool."""
-    require(depth < DEPTH, "terms are nested too deeply")
-    match term:
-        case Field(name, offset, type_):
-            _text(name, "a field")
-            require(scope.get(name) == type_, "a term reads an unknown field")
-            require(
-                type_ != OTHER and type_.item is None, "a term reads a field of type other or list"
-            )
-            _offset(offset)
-        case Constant(value):
-            _check_constant(value)
-        case Arithmetic(op, left, right):
-            require(op in OPERATORS, "an operator is unknown")
-            for operand in (left, right):
-                _check_number(operand, scope, depth + 1)
-            if op in ("//", "%"):
-                require(left.kind == "whole", "a quotient is not of whole numbers")
-                constant = isinstance(right, Constant) and type(right.value) is int
-                require(constant and right != Constant(0), "a divisor is not a whole constant")
-        case Negative(value) | Absolute(value):
-            _check_number(value, scope, depth + 1)
-        case Local(value, zone):
-            _check_number(value, scope, depth + 1)
-            require(value.kind == "whole", "a time is not a whole number")
-            require(is_zone(_text(zone, "a zone")), "a zone is unknown")
-        case Calendar(part, value):
-            _check_number(value, scope, depth + 1)
-            require(value.kind == "whole", "a day is not a whole number")
-            require(part in ("year", "month", "day"), "a part of the calendar is unknown")
-        case _:
-            require(False, "expected a term")
-
-
-def _check_constant(value: object) -> None:
-    if type(value) is int:
-        require(value in WHOLE, "a constant does not fit into 64 bits")
-    elif isinstance(value, str):
-        _text(value, "a constant")
-    else:
-        require(isinstance(value, bool | Fraction), "a constant has an unknown type")
-
-
-def _check_number(term: object, scope: Scope, depth: int) -> None:
-    _check_term(term, scope, depth)
-    assert isinstance(term, Term)
-    require(term.kind in ("whole", "real"), "an operand of arithmetic is not a number")
-
-
-def _check_guard(guard: object, scope: Scope, depth: int) -> None:
-    require(depth < DEPTH, "guards are nested too deeply")
-    match guard:
-        case Always(value):
-            _flag(value, "a constant guard")
-        case IsFirst(offset):
-            _offset(offset)
-        case Not(operand):
-            _check_guard(operand, scope, depth + 1)
-        case And(parts) | Or(parts):
-            require(_tuple(parts, "the parts of a guard"), "a guard has no parts")
-            for part in parts:
-                _check_guard(part, scope, depth + 1)
-        case Truth(field):
-            require(isinstance(field, Field), "a bare predicate is not a field")
-            _check_term(field, scope, depth + 1)
-            require(field.kind == "bool", "a bare predicate is not a bool")
-        case Like(field, pattern):
-            require(isinstance(field, Field), "a pattern is not about a field")
-            _check_term(field, scope, depth + 1)
-            require(field.kind == "text", "a pattern is not about a text")
-            require(parts_of(_text(pattern, "a pattern")) is not None, "a pattern is invalid")
-        case IsNull(field):
-            require(isinstance(field, Field), "a test for NULL is not about a field")
-            known = scope.get(_text(field.name, "a field"))
-            require(known == field.type, "a test for NULL reads an unknown field")
-            _offset(field.offset)
-        case Comparison(op, left, right):
-            require(op in COMPARE, "a comparison is unknown")
-            for side in (left, right):
-                _check_term(side, scope, depth + 1)
-            kinds = {"number" if k in ("whole", "real") else k for k in (left.kind, right.kind)}
-            require(len(kinds) == 1, "a comparison has sides of different kinds")
-            require(kinds == {"number"} or op in ("=", "!="), "only numbers are ordered")
-        case _:
-            require(False, "expected a guard")
+# --- Predicates with aggregates
 
 
 def _check_running(guard: RunningTest, fields: Scope) -> None:
     """Check a predicate with aggregates: of those that are computed event by event."""
     scope = dict(fields)
-    for number, aggregate in enumerate(_tuple(guard.aggregates, "aggregates")):
+    for number, aggregate in enumerate(as_tuple(guard.aggregates, "aggregates")):
         result = _check_aggregate(aggregate, fields)
         assert isinstance(aggregate, Aggregate)
         known = aggregate.name in AGGREGATES and aggregate.name not in NOT_SO_FAR
         require(known and result not in (None, OTHER), "a predicate has an unexpected aggregate")
         assert result is not None
         scope[f"{RESULT}{number}"] = result
-    _check_guard(guard.test, scope, 0)
+    check_guard(guard.test, scope, 0)
     for atom in atoms(guard.test):
         for field in fields_of(atom):
             deepest = MAX_HISTORY if field.name.startswith(RESULT) else MAX_LOOKBACK
@@ -298,14 +151,14 @@ def _check_running(guard: RunningTest, fields: Scope) -> None:
 def _check_letters(letters: object, plan: Plan, deepest: int) -> PlannedLetters:
     require(isinstance(letters, PlannedLetters), "expected letters")
     assert isinstance(letters, PlannedLetters)
-    for number in _tuple(letters.guards, "the guards of letters"):
-        guard = plan.guards[_whole(number, "the number of a guard", 0, len(plan.guards) - 1)]
+    for number in as_tuple(letters.guards, "the guards of letters"):
+        guard = plan.guards[as_whole(number, "the number of a guard", 0, len(plan.guards) - 1)]
         lookback = max((-offset for offset in offsets(guard)), default=0)
         require(lookback <= deepest, "a guard looks further back than the lookback")
-    rows = _tuple(letters.rows, "the rows of letters")
+    rows = as_tuple(letters.rows, "the rows of letters")
     require(0 < len(rows) <= MOST_LETTERS, "there are no letters, or too many")
     for row in rows:
-        truths = _tuple(row, "a row of letters")
+        truths = as_tuple(row, "a row of letters")
         require(len(truths) == len(letters.guards), "a row of letters is too short or too long")
         require(all(isinstance(truth, bool) for truth in truths), "a letter is not made of truths")
     require(len(set(rows)) == len(rows), "a letter is listed twice")
@@ -315,9 +168,9 @@ def _check_letters(letters: object, plan: Plan, deepest: int) -> PlannedLetters:
 def _check_dfa(dfa: object, letters: int) -> DFA:
     require(isinstance(dfa, DFA), "expected an automaton")
     assert isinstance(dfa, DFA)
-    _array(dfa.classes, "the classes of an automaton", np.int32, 1)
-    _array(dfa.table, "the table of an automaton", np.int32, 2)
-    _array(dfa.final, "the final states of an automaton", np.bool_, 1)
+    check_array(dfa.classes, "the classes of an automaton", np.int32, 1)
+    check_array(dfa.table, "the table of an automaton", np.int32, 2)
+    check_array(dfa.final, "the final states of an automaton", np.bool_, 1)
     states, classes = dfa.table.shape
     require(len(dfa.classes) == letters, "an automaton reads other letters")
     require(
@@ -334,18 +187,18 @@ def _within(array: np.ndarray, low: int, end: int) -> bool:
 
 
 def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
-    _text(window.name, "the name of a window")
-    lookback = _whole(window.lookback, "a lookback", 0, MAX_LOOKBACK)
-    _flag(window.pad, "`pad`")
+    as_text(window.name, "the name of a window")
+    lookback = as_whole(window.lookback, "a lookback", 0, MAX_LOOKBACK)
+    as_flag(window.pad, "`pad`")
     letters = len(_check_letters(window.letters, plan, lookback).rows)
     prefix, inside = _check_dfa(window.prefix, letters), _check_dfa(window.window, letters)
-    _array(window.starts, "the beginnings of windows", np.int32, 1)
+    check_array(window.starts, "the beginnings of windows", np.int32, 1)
     require(
         window.starts.shape == (prefix.states,), "there is not one beginning for each prefix state"
     )
     require(_within(window.starts, -1, inside.states), "a window begins in an unknown state")
     if window.until is not None:
-        _whole(window.until, "`until`", 0, (1 << letters) - 1)
+        as_whole(window.until, "`until`", 0, (1 << letters) - 1)
     running = [isinstance(plan.guards[at], RunningTest) for at in window.letters.guards]
     require(sum(running) <= MOST_RUNNING, "there are too many predicates with aggregates")
     require(window.clauses.running or not any(running), "a window has unexpected aggregates")
@@ -357,12 +210,12 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
     if window.preference is not None:
         _check_preference(window.preference, letters)
     types: dict[str, Type] = {}
-    for measure in _tuple(window.measures, "measures"):
+    for measure in as_tuple(window.measures, "measures"):
         checked = _check_measure(measure, fields)
         require(checked.name not in types, "two measures have one name")
         types[checked.name] = checked.type
     if window.having is not None:
-        _check_guard(window.having, types, 0)
+        check_guard(window.having, types, 0)
         require(not any(offsets(window.having)), "`having` looks back")
         require(not _asks_first(window.having), "`having` asks about events")
 
@@ -372,23 +225,23 @@ def _check_preference(form: object, letters: int) -> None:
     assert isinstance(form, PreferenceForm)
     prefix, ways = _check_dfa(form.prefix, letters), form.ways
     require(isinstance(ways, OrderedAutomaton), "expected an ordered automaton")
-    _array(ways.classes, "the classes of an ordered automaton", np.int32, 1)
-    _array(ways.table, "the table of an ordered automaton", np.int32, 2)
-    _array(ways.accepts, "the flags of an ordered automaton", np.bool_, 1)
+    check_array(ways.classes, "the classes of an ordered automaton", np.int32, 1)
+    check_array(ways.table, "the table of an ordered automaton", np.int32, 2)
+    check_array(ways.accepts, "the flags of an ordered automaton", np.bool_, 1)
     states, classes = ways.table.shape
     require(len(ways.classes) == letters, "an ordered automaton reads other letters")
     require(states > 0 and ways.accepts.shape == (states,), "an ordered automaton has no states")
     require(_within(ways.table, 0, states), "an ordered automaton leads to an unknown state")
     require(_within(ways.classes, 0, classes), "an ordered automaton has an unknown class")
     for left in (ways.confirmed, ways.denied):
-        _array(left, "the states after a window", np.int32, 1)
+        check_array(left, "the states after a window", np.int32, 1)
         require(left.shape == (states,), "there is not one state after each window")
         require(_within(left, 0, states), "an unknown state comes after a window")
         require(not ways.accepts[left].any(), "a window is followed by another without an event")
     over = not ways.table[DEAD].any() and not ways.accepts[DEAD]
     require(over, "a start that is decided goes on")
     require(not (ways.confirmed[DEAD] or ways.denied[DEAD]), "a start that is decided goes on")
-    _array(form.starts, "the beginnings of windows", np.int32, 1)
+    check_array(form.starts, "the beginnings of windows", np.int32, 1)
     require(form.starts.shape == (prefix.states,), "there is not one beginning for each state")
     require(_within(form.starts, -1, states), "a window begins in an unknown state")
     begins = form.starts[form.starts >= 0]
@@ -407,16 +260,16 @@ def _asks_first(guard: Guard) -> bool:
 
 
 def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
-    require(not _flag(clauses.or_end, "`or end`") or clauses.until, "`or end` needs `until`")
-    _flag(clauses.running, "`running`")
+    require(not as_flag(clauses.or_end, "`or end`") or clauses.until, "`or end` needs `until`")
+    as_flag(clauses.running, "`running`")
     require(clauses.keep in KEEP, "`keep` has an unknown value")
-    _whole(clauses.sharing, "`sharing`", 0, MAX_EVENTS)
+    as_whole(clauses.sharing, "`sharing`", 0, MAX_EVENTS)
     require(not clauses.sharing or clauses.keep == "leftmost", "`sharing` needs `keep leftmost`")
     require(None in (clauses.within_events, clauses.within_time), "there are two `within`")
     if clauses.within_events is not None:
-        _whole(clauses.within_events, "`within`", 1, WHOLE[-1])
+        as_whole(clauses.within_events, "`within`", 1, WHOLE[-1])
     if clauses.within_time is not None:
-        _whole(clauses.within_time, "`within`", 0, WHOLE[-1])
+        as_whole(clauses.within_time, "`within`", 0, WHOLE[-1])
         order = [dict(stream.fields)[name] for name in stream.order_by]
         require(order == [TIMESTAMP], "`within` needs an order by one timestamp")
 
@@ -427,10 +280,10 @@ def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
 def _check_measure(measure: object, fields: Scope) -> Measure:
     require(isinstance(measure, Measure), "expected a measure")
     assert isinstance(measure, Measure)
-    _text(measure.name, "the name of a measure")
-    _check_type(measure.type)
+    as_text(measure.name, "the name of a measure")
+    check_type(measure.type)
     results: dict[str, Type | None] = {}
-    for number, aggregate in enumerate(_tuple(measure.aggregates, "aggregates")):
+    for number, aggregate in enumerate(as_tuple(measure.aggregates, "aggregates")):
         results[f"#{number}"] = _check_aggregate(aggregate, fields)
     value = measure.value
     if isinstance(value, Field):
@@ -442,14 +295,14 @@ def _check_measure(measure: object, fields: Scope) -> Measure:
             "a measure has an unexpected type",
         )
         require(not value.offset, "a measure looks back")
-        _check_type(value.type)
+        check_type(value.type)
         return measure
     scope = {
         name: _own_type(name, value) if type_ is None else type_ for name, type_ in results.items()
     }
-    _check_term(value, {name: type_ for name, type_ in scope.items() if type_ is not None}, 0)
+    check_term(value, {name: type_ for name, type_ in scope.items() if type_ is not None}, 0)
     plain = isinstance(value, Constant) and measure.type in (BOOL, STRING)
-    require(plain or _is_number(measure.type), "the result of arithmetic is not a number")
+    require(plain or is_number(measure.type), "the result of arithmetic is not a number")
     require(not any(offsets(Comparison("=", value, value))), "a measure looks back")
     require(kind_of(measure.type) == value.kind, "a measure is not of the type of its value")
     return measure
@@ -464,19 +317,19 @@ def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
     """Return the type of an aggregate; None for a user-defined one that this process lacks."""
     require(isinstance(aggregate, Aggregate), "expected an aggregate")
     assert isinstance(aggregate, Aggregate)
-    name = _text(aggregate.name, "the name of an aggregate")
-    arguments = _tuple(aggregate.arguments, "the arguments of an aggregate")
-    types = [_check_type(type_) for type_ in _tuple(aggregate.types, "the types of arguments")]
+    name = as_text(aggregate.name, "the name of an aggregate")
+    arguments = as_tuple(aggregate.arguments, "the arguments of an aggregate")
+    types = [check_type(type_) for type_ in as_tuple(aggregate.types, "the types of arguments")]
     require(len(arguments) == len(types), "there is not one type for each argument")
     require(len(arguments) <= MOST_ARGUMENTS, "an aggregate has too many arguments")
     for argument, type_ in zip(arguments, types, strict=True):
         if name in PREDICATE_AGGREGATES:
             require(type_ == PREDICATE, "an aggregate of predicates has another type")
-            _check_guard(argument, fields, 0)
+            check_guard(argument, fields, 0)
         else:
             _check_argument(argument, type_, fields)
     if aggregate.filter is not None:
-        _check_guard(aggregate.filter, fields, 0)
+        check_guard(aggregate.filter, fields, 0)
     known = signature(name)
     if known is None:
         require(arguments and name not in AGGREGATES, "an aggregate has no arguments")
@@ -491,12 +344,12 @@ def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
 def _check_argument(argument: object, type_: Type, fields: Scope) -> None:
     require(type_.item is None and type_ != PREDICATE, "an argument has an unexpected type")
     if isinstance(argument, Field):
-        known = fields.get(_text(argument.name, "a field"))
+        known = fields.get(as_text(argument.name, "a field"))
         require(known == argument.type == type_, "an aggregate reads an unknown field")
-        _offset(argument.offset)
+        check_offset(argument.offset)
         return
-    require(_is_number(type_) or type_ in (BOOL, STRING), "an argument has an unexpected type")
-    _check_term(argument, fields, 0)
+    require(is_number(type_) or type_ in (BOOL, STRING), "an argument has an unexpected type")
+    check_term(argument, fields, 0)
     assert isinstance(argument, Term)
     require(kind_of(type_) == argument.kind, "an argument is not of its declared type")
 
@@ -518,24 +371,24 @@ def _check_columns(plan: Plan) -> None:
 
 
 def _check_assumptions(assumptions: PlannedAssumptions, plan: Plan) -> None:
-    _texts(assumptions.shown, "an assumption")
-    phases = _tuple(assumptions.phases, "the phases of assumptions")
+    as_texts(assumptions.shown, "an assumption")
+    phases = as_tuple(assumptions.phases, "the phases of assumptions")
     require(0 < len(phases) <= MAX_LOOKBACK + 1, "assumptions have no phases, or too many")
     sizes = {
         len(_check_letters(letters, plan, position).rows) for position, letters in enumerate(phases)
     }
     read = (plan.guards[number] for letters in phases for number in letters.guards)  # type: ignore[attr-defined]
     require(not any(isinstance(guard, RunningTest) for guard in read), "assumptions aggregate")
-    _whole(assumptions.first, "the first position of assumptions", 0, len(phases) - 1)
-    table = _tuple(assumptions.table, "the table of assumptions")
+    as_whole(assumptions.first, "the first position of assumptions", 0, len(phases) - 1)
+    table = as_tuple(assumptions.table, "the table of assumptions")
     require(table, "assumptions have no states")
     for entry in table:
-        row = _tuple(entry, "a row of assumptions")
+        row = as_tuple(entry, "a row of assumptions")
         require(len(row) in sizes, "assumptions read other letters")
         for state in row:
-            _whole(state, "a state of assumptions", 0, len(table) - 1)
+            as_whole(state, "a state of assumptions", 0, len(table) - 1)
     require(max(map(len, assumptions.table)) == max(sizes), "assumptions lack letters")
-    live = _tuple(assumptions.live, "the live states of assumptions")
+    live = as_tuple(assumptions.live, "the live states of assumptions")
     require(len(live) == len(table), "there is not one live flag for each state of assumptions")
     for flag in live:
-        _flag(flag, "a live state")
+        as_flag(flag, "a live state")

@@ -17,7 +17,7 @@ import z3
 
 from wex.spec.patterns import matches
 from wex.theory.evaluate import value_of
-from wex.theory.samples import Samples, samples_of
+from wex.theory.samples import Samples, numbers_to_try, samples_of
 from wex.theory.solver import (
     MILLISECONDS,
     Translation,
@@ -364,7 +364,7 @@ class EventSearch:
             last = chosen.setdefault(name, [])
             unit = self.tick if field.type.name == "timestamp" else 1
             if field.kind in ("whole", "real"):
-                candidates = _candidates(last, constants.get(name, ()), unit)
+                candidates = numbers_to_try(last, constants.get(name, ()), unit)
                 candidates = islice(candidates, 2) if self.hard else candidates
                 model = self._preferred(variable, candidates) or self._fixed(variable, model)
             with self.context:
@@ -403,24 +403,6 @@ class EventSearch:
             if self.solver.check() != z3.sat:
                 raise UndecidedError("z3 did not confirm its own model")
             return self.solver.model()
-
-
-def _candidates(last: Sequence[Value], constants: Sequence[Value], unit: int) -> Iterable[Fraction]:
-    """Return numbers to try, the preferred ones first: near the last value, small, near constants."""
-    near = [Fraction(value) for value in last[-1:] if isinstance(value, int | Fraction)]
-    known = [Fraction(value) for value in constants if isinstance(value, int | Fraction)]
-    candidates: list[Fraction] = []
-    for value in near:
-        candidates += [value + unit, value, value - unit]
-    candidates += [Fraction(factor * unit) for factor in (1, 0, 2, -1)]
-    for constant in known:
-        for value in [Fraction(0), *near]:
-            candidates += [constant + value + step for step in (0, unit, -unit)]
-    for value in near:
-        for divisor in (2, 4, 16, 256, 4096):
-            step = Fraction(unit, divisor)
-            candidates += [value + step, value - step]
-    return dict.fromkeys(candidates)
 
 
 def contradiction(
@@ -484,17 +466,6 @@ def _is_date(
             )
         )
     return z3.And(parts["day"] >= 1, z3.Or(months, context))
-
-
-def constants_of(guards: Iterable[Guard]) -> dict[str, list[Value]]:
-    """Return for each field the constants in its comparisons."""
-    values_of: dict[str, dict[Value, None]] = {}
-    for atom in (atom for guard in guards for atom in atoms(guard)):
-        if isinstance(atom, Comparison):
-            known = [side.value for side in (atom.left, atom.right) if isinstance(side, Constant)]
-            for field in fields(atom):
-                values_of.setdefault(field.name, {}).update(dict.fromkeys(known))
-    return {name: list(values) for name, values in values_of.items()}
 
 
 def _applied(tactic: str, formula: Formula, milliseconds: int, context: z3.Context) -> Formula:

@@ -19,6 +19,7 @@ import z3
 
 from wex.spec.patterns import exact_pattern
 from wex.theory.evaluate import EXACT, Event, Gram, Value, holds
+from wex.theory.samples import default_value
 from wex.theory.terms import (
     Absolute,
     Always,
@@ -473,14 +474,6 @@ def value_in(
 ) -> Value:
     """Return the value of a field in a model; `names` has the texts by code, and gets new ones."""
     return _python(solution.eval(variable, model_completion=True), field, names)
-
-
-def default_value(field: Field) -> Value:
-    """Return a default value of a field."""
-    if field.type.values:
-        return field.type.values[0]
-    defaults: dict[str, Value] = {"whole": 0, "real": Fraction(0), "text": "", "bool": False}
-    return defaults[field.kind]
 
 
 def _fraction(value: z3.ExprRef) -> Fraction:

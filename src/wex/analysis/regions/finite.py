@@ -17,7 +17,8 @@ from wex.spec.types import BOOL, Type
 from wex.theory import terms
 from wex.theory.evaluate import EXACT, holds
 from wex.theory.letters import TooManyRowsError, combinations
-from wex.theory.projection import constants_of, readable_event
+from wex.theory.projection import readable_event
+from wex.theory.samples import constants_of
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import (
     Always,

@@ -20,12 +20,11 @@ from wex.theory.projection import (
     Prover,
     Symbols,
     both,
-    constants_of,
     dense_fields,
     negated,
     renamed,
 )
-from wex.theory.samples import samples_of
+from wex.theory.samples import constants_of, samples_of
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import Field
 
