@@ -76,11 +76,20 @@ class PreferredRun(WindowRun):
         places = min(PLACES, len(tables.move), max(1, MOST_MARKS // max(1, longest)))
         marks = np.empty((longest, 0 if allowed.asked else 2 * places), dtype=np.int32)
         run_preferred(*arguments, allowed, self.tracks, marks, self.last_batch)
-        chosen = np.flatnonzero(self.tracks.chosen[: self._count] >= 0)
+        chosen = self._not_yet_reported(np.flatnonzero(self.tracks.chosen[: self._count] >= 0))
         streams = self._streams[chosen]
         ends = self.tracks.candidate[chosen]
         order = np.lexsort((self.tracks.row[chosen], ends, streams))
         return self._decided(chosen[order])
+
+    def _not_yet_reported(self, chosen: Ints) -> Ints:
+        """Return starts without those whose window a watermark has reported before."""
+        if schema.CLOSES not in self.carried.column_names:
+            return chosen
+        closes = np.append(self.carried.column(schema.CLOSES).to_numpy(), schema.NOT_ASKED)
+        # The number of a new start is -1: its place is behind those of the others.
+        left: Ints = chosen[closes[self.tracks.held[chosen]] != schema.REPORTED]
+        return left
 
     def _tracks(self, segments: Segments) -> Tracks:
         rows = int((segments.end - segments.begin).sum() + segments.held[-1])
@@ -266,6 +275,7 @@ class PreferredRun(WindowRun):
             )
         if self.measured is not None:
             columns |= self.measured.keep(Ranges(panes, self._pane_ends(panes, streams)))
+        columns |= self._closing_column(len(panes))
         sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         last = tracks.skipped - batch.begin + batch.position
         return pa.table(columns), {

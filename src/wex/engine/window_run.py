@@ -15,6 +15,7 @@ from wex.engine.kernels.buffers import owners_of
 from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
 from wex.engine.machines.choose import Machine, machine_of
+from wex.engine.machines.closing import closing_of
 from wex.engine.machines.tracked import TrackedMachine
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
@@ -64,8 +65,18 @@ class Window:
         if isinstance(self.machine, TrackedMachine):
             self.letters = self.machine.letters
         self.measuring = WindowMeasures(planned)
+        self.closing = closing_of(planned, plan)
         # `keep` decides in the machine, or when all windows of a batch are found.
         self.keeps_late = planned.clauses.keeps_late
+
+    def held_columns(self, time: pa.DataType | None, rows: BatchView) -> dict[str, pa.DataType]:
+        """Return the columns of open starts; `time` is the type of the first order column."""
+        return schema.held_columns(
+            time,
+            self.measuring.types(rows) | self.register_types(),
+            prefers=self.planned.clauses.prefers,
+            closes=self.closing is not None,
+        )
 
     def register_types(self) -> dict[str, pa.DataType]:
         """Return the columns for the registers of an open start."""
@@ -109,8 +120,7 @@ class WindowRun:
     def _no_starts(self, rows: BatchView) -> pa.Table:
         order = self.engine.stream.order_by
         time = self.batch.table.schema.field(order[0]).type if order else None
-        parts = self.window.measuring.types(rows) | self.window.register_types()
-        columns = schema.held_columns(time, parts, prefers=self.window.planned.clauses.prefers)
+        columns = self.window.held_columns(time, rows)
         return pa.table({name: empty_array(type_) for name, type_ in columns.items()})
 
     def _clock(self) -> Ints:
@@ -182,6 +192,7 @@ class WindowRun:
         if self.window.keeps_late:
             keep = np.ones(len(start), dtype=np.bool_) if keep is None else keep
             keep = self._keep_late(keep, start, positions, ends, streams)
+        keep = self._not_reported(keep, start, end, streams)
         if keep is not None and not keep.all():
             start, end, streams, positions, ends = (
                 column[keep] for column in (start, end, streams, positions, ends)
@@ -196,6 +207,21 @@ class WindowRun:
         # are set apart by one, so that it does not fall on the first row of the next.
         reported = end + streams + waits
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
+
+    def _not_reported(
+        self, keep: Bools | None, start: Ints, end: Ints, streams: Ints
+    ) -> Bools | None:
+        """Return which windows are left without those that a watermark has reported before."""
+        if schema.CLOSES not in self.carried.column_names:
+            return keep
+        reported = self.carried.column(schema.CLOSES).to_numpy() == schema.REPORTED
+        if not reported.any():
+            return keep
+        # Such a window has ended with the last event before this batch.
+        left = np.ones(len(start), dtype=np.bool_) if keep is None else keep.copy()
+        early = np.flatnonzero(left & (end < self.batch.begin[streams]))
+        left[early] = ~reported[self._held_number(start[early])]
+        return left
 
     def _positions(self, panes: Ints, streams: Ints) -> Ints:
         """Return the positions of starts in their streams."""
@@ -281,6 +307,7 @@ class WindowRun:
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
         columns |= self._register_columns(chosen)
+        columns |= self._closing_column(len(pane))
         numbers = {
             schema.machine_state(self.at): self.result.state,
             schema.last_end(self.at): self.last_end,
@@ -291,6 +318,12 @@ class WindowRun:
     def _register_columns(self, chosen: Ints) -> dict[str, pa.Array]:  # noqa: ARG002
         """Return the registers of some of the open starts; most windows have none."""
         return {}
+
+    def _closing_column(self, count: int) -> dict[str, pa.Array]:
+        """Return the column for the watermarks that report windows: nobody has asked for them yet."""
+        if self.window.closing is None:
+            return {}
+        return {schema.CLOSES: pa.array(np.full(count, schema.NOT_ASKED, dtype=np.int64))}
 
     def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
         """Tell which starts `within` still allows to end with the last event."""

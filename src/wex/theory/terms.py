@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from wex.spec.types import BOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wex.spec.types import Type
 
@@ -328,6 +328,28 @@ def with_null_flags(guard: Guard) -> Guard:
     return guard
 
 
+Node = TypeVar("Node", bound=Term | Guard)
+
+
+def with_fields(node: Node, change: Callable[[Field], Field]) -> Node:
+    """Return a term or a guard that reads other fields; those of aggregates stay."""
+    match node:
+        case Field():
+            return change(node)  # type: ignore[return-value]
+        case Arithmetic() | Comparison():
+            left, right = (with_fields(side, change) for side in (node.left, node.right))
+            return replace(node, left=left, right=right)
+        case Negative() | Absolute() | Local() | Calendar():
+            return replace(node, value=with_fields(node.value, change))
+        case Truth() | Like() | IsNull():
+            return replace(node, field=change(node.field))
+        case Not():
+            return replace(node, operand=with_fields(node.operand, change))
+        case And() | Or():
+            return replace(node, parts=tuple(with_fields(part, change) for part in node.parts))
+    return node
+
+
 TermOrAtom = TypeVar("TermOrAtom", bound=Term | Atom)
 
 
@@ -338,16 +360,9 @@ def shifted(node: TermOrAtom, by: int) -> TermOrAtom:
     >>> shifted(Comparison(">", Field("x", -1, REAL), Constant(3)), 1).left.offset
     0
     """
-    match node:
-        case Field() | IsFirst():
-            return replace(node, offset=node.offset + by)
-        case Arithmetic() | Comparison():
-            return replace(node, left=shifted(node.left, by), right=shifted(node.right, by))
-        case Negative() | Absolute() | Local() | Calendar():
-            return replace(node, value=shifted(node.value, by))
-        case Truth() | Like() | IsNull():
-            return replace(node, field=shifted(node.field, by))
-    return node
+    if isinstance(node, IsFirst):
+        return replace(node, offset=node.offset + by)
+    return with_fields(node, lambda field: replace(field, offset=field.offset + by))
 
 
 def rounds(term: Term) -> bool:

@@ -78,8 +78,7 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
     order = engine.stream.order_by
     time = schema.field(order[0]).type if order else None
     window = engine.windows[at]
-    parts = window.measuring.types(no_events(engine, schema)) | window.register_types()
-    return state_schema.held_columns(time, parts, prefers=window.planned.clauses.prefers)
+    return window.held_columns(time, no_events(engine, schema))
 
 
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:

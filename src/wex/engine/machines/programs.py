@@ -39,7 +39,7 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from wex.spec.types import Type
     from wex.theory.terms import Aggregate, RunningTest
@@ -65,11 +65,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Program:
-    """The text of `step`, `load` and `store`, the columns that it reads, the kinds of its registers."""
+    """The text of `step`, `load` and `store`, the columns that it reads, the kinds of its registers.
+
+    `remembered` has for an aggregate and a number of events back the registers of its result: its
+    value, and whether it is known.
+    """
 
     source: str
     columns: tuple[Column, ...]
     registers: tuple[RegisterKind, ...]
+    remembered: Mapping[tuple[Aggregate, int], tuple[int, int]]
 
     @property
     def initial(self) -> tuple[int | float, ...]:
@@ -92,6 +97,7 @@ class _Writer:
         self._lines: list[str] = []
         self._names = 0
         self._results: dict[tuple[Aggregate, int], Named] = {}
+        self._places: dict[tuple[Aggregate, int], tuple[int, int]] = {}
 
     def program(self) -> Program:
         """Return the program."""
@@ -109,7 +115,9 @@ class _Writer:
             true, _ = self._guard(test.test, test)
             bits.append(f"({1 << bit} if {true} else 0)")
         self._lines.append(f"own = {' + '.join(bits)}")
-        return Program(self._source(history), tuple(self._columns), tuple(self._registers))
+        return Program(
+            self._source(history), tuple(self._columns), tuple(self._registers), self._places
+        )
 
     def _source(self, history: list[str]) -> str:
         registers = [f"r{number}" for number in range(len(self._registers))]
@@ -288,8 +296,10 @@ class _Writer:
         """Return the lines that remember a result for later events, newest first."""
         kind = kind_of(_result_type(aggregate))
         held: RegisterKind = "real" if kind == "real" else "text" if kind == "text" else "whole"
+        first = len(self._registers)
         names = [(self._register(held), self._register("whole")) for _ in range(depth)]
         for back, (value, known) in enumerate(names, 1):
+            self._places[aggregate, back] = (first + 2 * back - 2, first + 2 * back - 1)
             self._results[aggregate, back] = value, f"{known} == 1"
         lines: list[str] = []
         for back in range(depth, 0, -1):

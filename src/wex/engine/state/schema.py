@@ -77,6 +77,13 @@ CANDIDATE = "candidate"
 CANDIDATE_TIME = "candidate.time"
 BORDER = -1
 
+# Windows that a watermark can report: the watermark that reports the window of a start, if no event comes
+# before. It is computed when it is asked for.
+CLOSES = "closes"
+NOT_ASKED = 0
+REPORTED = -1
+NEVER = 2**63 - 1
+
 
 def part(fold: int, name: str) -> str:
     """Return the column for a part of a fold over the pane of an open start."""
@@ -89,7 +96,11 @@ def register(number: int) -> str:
 
 
 def held_columns(
-    time: pa.DataType | None, parts: dict[str, pa.DataType], *, prefers: bool = False
+    time: pa.DataType | None,
+    parts: dict[str, pa.DataType],
+    *,
+    prefers: bool = False,
+    closes: bool = False,
 ) -> dict[str, pa.DataType]:
     """Return the columns of open starts: the type of the first order column, and parts of folds."""
     columns = dict.fromkeys(HELD_NUMBERS, pa.int64())
@@ -97,4 +108,6 @@ def held_columns(
     if prefers:
         columns[CANDIDATE] = pa.int64()
         times |= {} if time is None else {CANDIDATE_TIME: time}
+    if closes:
+        columns[CLOSES] = pa.int64()
     return columns | times | parts

@@ -37,10 +37,23 @@ MOST_EVENTS = 1 << 62  # of one stream: positions and their differences stay wit
 
 def read_state(content: bytes, engine: Engine) -> State:
     """Return the state in some bytes; anything wrong with them is a StateError."""
-    state = from_bytes(content, engine.fingerprint)
+    state = _with_closing(from_bytes(content, engine.fingerprint), engine)
     with FRAME.reading():
         check_state(state, engine)
     return state
+
+
+def _with_closing(state: State, engine: Engine) -> State:
+    """Return a state with the column of closing times, which earlier versions did not write."""
+    lists = dict(state.lists)
+    for at, window in enumerate(engine.windows):
+        held = lists.get(schema.held(at))
+        if held is None or not held.num_columns or window.closing is None:
+            continue
+        if schema.CLOSES not in held.column_names:
+            times = np.full(held.num_rows, schema.NOT_ASKED, dtype=np.int64)
+            lists[schema.held(at)] = held.append_column(schema.CLOSES, pa.array(times))
+    return State(state.streams, lists)
 
 
 def check_state(state: State, engine: Engine) -> None:
@@ -173,6 +186,8 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, events:
     _check_slots(
         window.machine, held.column(schema.SLOT).to_numpy(), states, owners, ends - 1 - starts
     )
+    if window.closing is not None:
+        _whole_numbers(held.column(schema.CLOSES), schema.CLOSES)
     if window.planned.clauses.prefers:
         _check_candidates(held, owners, starts, ends)
     _check_folds(held, sizes, window, events, engine)

@@ -22,6 +22,7 @@ from wex.engine.input.schemas import concat_to_last_schema
 from wex.engine.input.sorting import check_order_columns
 from wex.engine.running_streams import RunningStreams, ended
 from wex.engine.state.state import to_ipc, valid_table
+from wex.engine.streaming.closing import next_closing, report_closed, with_closing_times
 from wex.engine.streaming.expiry import next_expiry, without_expired
 from wex.errors import DataError, StateError, WexError
 from wex.framing import Frame, require
@@ -127,7 +128,10 @@ class Bucket:
         return self.advance(watermark)
 
     def advance(self, watermark: int) -> pa.Table:
-        """Return the windows that a watermark reports: of rows that have waited, and of silent keys."""
+        """Return the windows that a watermark reports: of rows that have waited, and of silent keys.
+
+        Silence closes windows, if no event to come can change them, and it ends streams that expire.
+        """
         tables: list[pa.Table] = []
         if self.waiting is not None and self.waiting.num_rows:
             passed = _at_or_before(self._times(self.waiting), watermark)
@@ -142,7 +146,12 @@ class Bucket:
         if self.rules.expire_after is not None:
             tables.extend(self._expired(watermark - self.rules.expire_after))
         state = self.streams.everything()
-        left = without_expired(self.engine, state, watermark)
+        windows, left = report_closed(
+            self.engine, with_closing_times(self.engine, state), watermark
+        )
+        if windows is not None:
+            tables.append(windows)
+        left = without_expired(self.engine, left, watermark)
         if left is not state:
             self._replace_state(left)
         self.counts.buffered = 0 if self.waiting is None else self.waiting.num_rows
@@ -156,8 +165,8 @@ class Bucket:
         state = self.streams.everything()
         if self.rules.expire_after is not None and state.size:
             times.append(int(self._last_times(state).min()) + self.rules.expire_after + 1)
-        expiry = next_expiry(self.engine, state)
-        return min(times if expiry is None else [*times, expiry], default=None)
+        others = (next_expiry(self.engine, state), next_closing(self.engine, state))
+        return min([*times, *(time for time in others if time is not None)], default=None)
 
     # --- Without a watermark
 
