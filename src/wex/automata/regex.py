@@ -34,8 +34,8 @@ class Regex:
 class RegexFactory:
     """Creates expressions and their derivatives, each of them once.
 
-    Letters that are in the same of the given sets form a class; `symbol` takes one of these sets,
-    and expressions contain sets of classes.
+    Letters that are in the same of the given sets form a class; `symbol` takes one of these sets, or
+    a combination of them, and expressions contain sets of classes.
     """
 
     def __init__(self, letters: int, sets: Iterable[int]) -> None:
@@ -44,10 +44,7 @@ class RegexFactory:
         numbers: dict[tuple[int, ...], int] = {}
         self.classes = [numbers.setdefault(key, len(numbers)) for key in keys]
         self.width = len(numbers)
-        self._members = {
-            mask: sum(1 << cls for key, cls in numbers.items() if key[index])
-            for index, mask in enumerate(distinct)
-        }
+        self._first = [self.classes.index(cls) for cls in range(self.width)]  # of each class
         self._made: dict[tuple[object, ...], Regex] = {}
         self._derived: dict[tuple[int, int], Regex] = {}
         self._work = 0
@@ -67,7 +64,8 @@ class RegexFactory:
 
     def symbol(self, letters: int) -> Regex:
         """Return one letter out of a set."""
-        return self._symbol(self._members[letters])
+        members = (1 << cls for cls, letter in enumerate(self._first) if letters >> letter & 1)
+        return self._symbol(sum(members))
 
     def concat(self, parts: Iterable[Regex]) -> Regex:
         """Return one after the other."""

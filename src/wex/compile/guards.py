@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wex.automata.regex import RegexFactory
 from wex.compile.measures import deciding_guard
 from wex.spec import tree
+from wex.spec.aggregates import uses_aggregates
 from wex.spec.resolve.expand import expand_expr
 from wex.spec.types import CALENDAR_PARTS, CLOCK_PARTS, OTHER, read_moment
 from wex.theory.letters import Letters, letters_of
@@ -43,9 +44,35 @@ def asked_behind(until: tree.Until) -> tree.Expr:
 
 
 def guards_of(nodes: Iterable[tree.Node], types: Mapping[str, Type]) -> dict[tree.Expr, Guard]:
-    """Return the guard of each predicate below some nodes, in the order of the text."""
-    written = dict.fromkeys(predicate for node in nodes for predicate in predicates(node))
-    return {predicate: deciding_guard(predicate, types) for predicate in written}
+    """Return the guard of each predicate below some nodes, or of its parts, in the order of the text."""
+    written = (predicate for node in nodes for predicate in predicates(node))
+    parts = dict.fromkeys(part for predicate in written for part in _parts(predicate))
+    return {part: deciding_guard(part, types) for part in parts}
+
+
+def _parts(predicate: tree.Expr) -> list[tree.Expr]:
+    """Return a predicate, or of one with aggregates: what it says of the event alone, and the rest.
+
+    What is said of the event alone is the same for all starts, so that it is evaluated once, and the
+    analysis knows what it means. It stays with the rest if it computes anything: arithmetic that
+    fails is an error in the one case, and unknown in the other.
+    """
+    if isinstance(predicate, tree.And | tree.Or) and uses_aggregates(predicate):
+        apart = [part for part in predicate.parts if _is_plain(part)]
+        rest = [part for part in predicate.parts if not _is_plain(part)]
+        if apart:
+            kind = type(predicate)
+            return [_joined(kind, apart), *_parts(_joined(kind, rest))]
+    return [predicate]
+
+
+def _is_plain(part: tree.Expr) -> bool:
+    """Tell whether a predicate only reads and compares."""
+    return not any(isinstance(node, tree.Binary | tree.Neg | tree.Call) for node in tree.walk(part))
+
+
+def _joined(kind: type[tree.And | tree.Or], parts: Sequence[tree.Expr]) -> tree.Expr:
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
 
 def as_written(guards: Mapping[tree.Expr, Guard]) -> dict[Guard, tree.Expr]:
@@ -70,7 +97,12 @@ class Alphabet:
 
     def where(self, predicate: tree.Expr) -> int:
         """Return the letters of which a predicate is true, as a set of bits."""
-        return self._sets[predicate]
+        if predicate in self._sets:
+            return self._sets[predicate]
+        apart, *rest = map(self.where, _parts(predicate))
+        for letters in rest:
+            apart = apart & letters if isinstance(predicate, tree.And) else apart | letters
+        return apart
 
     def regex(self, node: tree.Regex) -> Regex:
         """Return a regular expression over letters."""
@@ -81,7 +113,7 @@ class Alphabet:
             case tree.Empty():
                 return factory.empty
             case tree.Atom(predicate):
-                return factory.symbol(self._sets[predicate])
+                return factory.symbol(self.where(predicate))
             case tree.Concat(parts):
                 return factory.concat(map(self.regex, parts))
             case tree.Union(parts):
