@@ -13,6 +13,8 @@ from tests.analysis.small import FINITE, regexes
 from tests.strategies.formulas import closed
 from wex import examples
 
+# A formula has no aggregates, so this one stays a regular expression.
+BOTH_WAYS = [name for name in examples.names() if name != "unpaid"]
 few = settings(max_examples=max(10, settings.default.max_examples // 4))  # type: ignore[union-attr]
 
 
@@ -47,7 +49,7 @@ def test_regular_expressions_for_a_formula(formula: str, clause: str) -> None:
         assume(False)
 
 
-@pytest.mark.parametrize("name", examples.names())
+@pytest.mark.parametrize("name", BOTH_WAYS)
 def test_every_example_both_ways(name: str) -> None:
     spec = examples.spec(name)
     for other in (wex.to_regex(spec), wex.to_formula(spec)):
@@ -57,7 +59,7 @@ def test_every_example_both_ways(name: str) -> None:
 
 def test_the_page_shows_what_comes_out() -> None:
     page = (Path(__file__).parents[2] / "docs" / "notations.md").read_text(encoding="utf-8")
-    for name in examples.names():
+    for name in BOTH_WAYS:
         for spec in (wex.to_regex(examples.spec(name)), wex.to_formula(examples.spec(name))):
             (window,) = spec.windows
             said = [f"where {window.where}"] if window.where else map(str, window.pairs)

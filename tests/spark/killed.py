@@ -27,6 +27,9 @@ from wex.examples import market
 SPEC = wex.parse("""
   stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
   window up match [price - price[-1] > 0]{2,9} keep longest measure count() as n, max(price) as top
+  window dip match any [price < first(price)]{2,9} until [price >= first(price)] measure min(price) as least
+  window pick match [price < price[-1]] any{0,6}? [price > price[-1]] keep leftmost measure last(price) as last
+  window visit sessions gap 2 seconds measure count() as events
 """)
 
 MOST = 2_000  # files in all

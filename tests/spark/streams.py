@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import isclose
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812
 import wex
 from tests.spark.cases import TREND, letters, rows, wrong
 from tests.spark.kept import still_readable
+from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import BadRowFilter
+from wex.engine.streaming.bucket import Bucket, Rules
 from wex.errors import UnboundedError
 from wex.examples import market
 from wex.spark import windows
@@ -115,9 +117,19 @@ def without_bad(spec: wex.Spec, table: pa.Table, seconds: int) -> tuple[pa.Table
     fine = row_filter.without_bad_rows(table)
     passed = fine.filter(pc.less_equal(fine["ts"], pa.scalar(last, fine["ts"].type)))
     result, _ = row_filter.feed_good_rows(
-        lambda part: so_far(spec, part), lambda part: engine.fresh(len(part.starts)), passed
+        lambda part: by_watermark(spec, part, last),
+        lambda part: engine.fresh(len(part.starts)),
+        passed,
     )
     return result, sorted(row_filter.lines)
+
+
+def by_watermark(spec: wex.Spec, table: pa.Table, last: datetime) -> pa.Table:
+    """Return the windows that a watermark reports, in one step."""
+    bucket = Bucket.of(engine_of(spec), Rules())
+    bucket.arrive(table, 0)
+    moment = pa.scalar(last, table["ts"].type).cast(pa.timestamp("us", "UTC"))
+    return bucket.advance(moment.cast(pa.int64()).as_py())
 
 
 # --- The cases
@@ -214,6 +226,69 @@ def keys_that_come_and_go(spark: SparkSession, work: Path) -> None:
     # All keys of a bucket expire at the latest when it is next called.
     assert seen[-1]["streams"] < keys // 4
     assert sum(count["processed"] for count in seen) == passed.num_rows
+
+
+def like_session_window(spark: SparkSession, work: Path) -> None:
+    """Sessions come out in the same micro-batches as those of Spark's own `session_window`."""
+    spec = wex.parse("""
+      stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
+      window session sessions gap 7 seconds measure count() as n, sum(price) as total
+    """)
+    random = np.random.default_rng(5)
+    seconds = np.sort(random.integers(0, 1_000, 1_500))  # whole, so that some pauses are just 7
+    table = pa.table({
+        "symbol": [f"K{key}" for key in random.integers(0, 40, len(seconds))],
+        "ts": pa.array((MODIFIED + seconds) * 1_000_000, pa.timestamp("us", "UTC")),
+        "price": random.integers(0, 100, len(seconds)).astype(np.float64),
+    })  # fmt: skip
+    written(table, work / "visits-in", 4, shuffle=30)
+    frame = source(spark, work / "visits-in", "20 seconds")
+    sessions = frame.groupBy(F.session_window("ts", "7 seconds").alias("session"), "symbol").agg(
+        F.count("*").alias("n"), F.sum("price").alias("total")
+    )
+    theirs = sessions.select(
+        "symbol",
+        F.col("session.start").alias("window_start"),
+        (F.col("session.end") - F.expr("INTERVAL 7 SECONDS")).alias("window_end"),
+        "n",
+        "total",
+    )
+    ours = frame.transform(windows(spec, buckets=4)).select(theirs.columns)
+    reports = []
+    for name, query in (("theirs", theirs), ("ours", ours)):
+        run(query, work, name)
+        reports.append(by_batch(spark, work / f"{name}-out"))
+    assert reports[0] == reports[1]
+    assert len([batch for batch in reports[0].values() if batch]) > 3
+
+
+def by_batch(spark: SparkSession, folder: Path) -> dict[int, list[tuple[object, ...]]]:
+    """Return the rows that each micro-batch has written to files, as the log of the sink has them."""
+    batches = {}
+    for log in (folder / "_spark_metadata").glob("[0-9]*"):
+        lines = log.read_text().splitlines()[1:]
+        files = [json.loads(line)["path"] for line in lines]
+        result = spark.read.parquet(*files).toArrow() if files else None
+        batches[int(log.name)] = [] if result is None else rows(result)
+    return batches
+
+
+def not_paid_in_time(spark: SparkSession, work: Path) -> None:
+    """Report an order after an hour of silence, whether or not anything happens to it later."""
+    spec = examples.spec("unpaid")
+    minutes = {"a": {0: "placed", 30: "changed"}, "b": {5: "placed", 40: "paid"},
+               "c": {10: "placed", 200: "paid"}, "d": {150: "placed"}, "e": {240: "placed"}}  # fmt: skip
+    happened = sorted((at, key, kind) for key, own in minutes.items() for at, kind in own.items())
+    table = pa.table({
+        "id": [key for _, key, _ in happened],
+        "ts": pa.array([(MODIFIED + 60 * at) * 1_000_000 for at, _, _ in happened], pa.timestamp("us", "UTC")),
+        "kind": [kind for _, _, kind in happened],
+    })  # fmt: skip
+    written(table, work / "orders-in", 3)
+    frame = source(spark, work / "orders-in", "1 minute").transform(windows(spec, buckets=2))
+    result, seen = run(frame, work, "orders")
+    assert sorted(result["id"].to_pylist()) == ["a", "c", "d"]
+    assert sum(counts["processed"] for counts in seen) == table.num_rows - 1  # the last one waits
 
 
 def restarts(spark: SparkSession, work: Path) -> None:
@@ -445,6 +520,7 @@ def poison(spark: SparkSession, work: Path) -> None:
 
 
 CASES: list[Callable[[SparkSession, Path], None]] = [
-    any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go, restarts, upgrades, downstream,
+    any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go,
+    like_session_window, not_paid_in_time, restarts, upgrades, downstream,
     output_modes, two_specs, zones, poison, still_readable, refusals,
 ]  # fmt: skip
