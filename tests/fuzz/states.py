@@ -86,7 +86,8 @@ STREAM = """stream s (k string, t timestamp, x int, y real, d date, ok bool,
 ALL = """count() as n, count(name) as c, sum(x) as s, avg(y) as a, min(y) as lo, max(x) as hi,
   var(y) as v1, stddev(x) as v2, first(name) as f, last(d) as l, collect(x) as all_x, collect(v) as all_v,
   count_distinct(name) as cd, count_distinct(y) as cy, count_if(x > 1) as ci, some(ok) as so, every(ok) as ev,
-  min_by(name, y) as mb, max_by(x, name) as xb, sum(x) / count() as q, first(v) as fv, max(name) as mn"""
+  min_by(name, y) as mb, max_by(x, name) as xb, sum(x) / count() as q, first(v) as fv, max(name) as mn,
+  nth(name, 2) as n2, nth(x, -3) as n3, median(y) as me, percentile(x, 0.9) as p9, mode(side) as mo"""
 SPECS = [
     STREAM + f"window w match [x > x[-1]]+ keep longest measure {ALL}",
     STREAM + f"window w match [x > 0] any* [x > 2] measure {ALL}",

@@ -289,6 +289,20 @@ aggregates = st.one_of(
         strings | timestamps | reals | integers,
     ),
     st.builds(_call, st.sampled_from(["count_if", "some", "every"]), predicates),
+    st.builds(
+        _call,
+        st.just("nth"),
+        strings | reals | dates,
+        st.sampled_from([1, 2, 3, -1, -2]).map(tree.Int),
+    ),
+    st.builds(_call, st.just("median"), integers | reals | durations),
+    st.builds(
+        _call,
+        st.just("percentile"),
+        reals | durations,
+        st.sampled_from(["0.0", "0.25", "0.9", "1.0"]).map(lambda part: tree.Real(Decimal(part))),
+    ),
+    st.builds(_call, st.just("mode"), strings | reals | timestamps | _fields("ok", "side")),
     st.builds(_call, st.sampled_from(["min_by", "max_by"]), strings, reals | timestamps),
     st.just(_call("count")),
 )

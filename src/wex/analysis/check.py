@@ -120,8 +120,8 @@ UNSIZED = 16  # bytes assumed for a value of a type without a fixed size
 def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     """Return about how many bytes of state a stream has at most, or None if there is no bound.
 
-    Measured on a stream that holds starts. Values gathered by `collect` and `count_distinct` are
-    not included.
+    Measured on a stream that holds starts. Values that aggregates keep of each event are not
+    included: see `kept_values`.
     """
     bounds = [answer.bound for answer in held]
     if None in bounds:

@@ -160,6 +160,50 @@ def _collect(inputs: Inputs, _types: tuple[Type, ...]) -> list[Value]:
     return _known(inputs)
 
 
+def _nth(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    """Return the n-th value that is not NULL, from the end if n is negative."""
+    known = _known(inputs)
+    n = inputs[0][1] if inputs else 1
+    assert isinstance(n, int)
+    place = n - 1 if n > 0 else len(known) + n
+    return known[place] if 0 <= place < len(known) else None
+
+
+def _median(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    return _percentile([(*row, 0.5) for row in inputs], types)
+
+
+def _percentile(inputs: Inputs, types: tuple[Type, ...]) -> Value:
+    """Return the value at a part of the way through all values in their order, or between two."""
+    numbers = sorted(_numbers(inputs))
+    if not numbers:
+        return None
+    part = inputs[0][1]
+    assert isinstance(part, int | float)
+    place = (len(numbers) - 1) * float(part)
+    below = numbers[math.floor(place)]
+    above = numbers[min(math.floor(place) + 1, len(numbers) - 1)]
+    between = place - math.floor(place)
+    way = 0.0 if between == 0 or below == above else (float(above) - float(below)) * between
+    if types[0] == DURATION:
+        return int(below) + round(way)
+    if math.isnan(float(below) + way):
+        raise ArithmeticFault(INFINITE)
+    return float(below) + way
+
+
+def _mode(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
+    """Return the value that occurs most often, of several the one that occurs first."""
+    known = _known(inputs)
+    counts = [sum(_same(value, other) for other in known) for value in known]
+    return known[counts.index(max(counts))] if known else None
+
+
+def _same(one: Value, other: Value) -> bool:
+    """Tell whether two values are one: all NaN are."""
+    return one == other or (one != one and other != other)  # noqa: PLR0124
+
+
 def _count_distinct(inputs: Inputs, _types: tuple[Type, ...]) -> Value:
     known = _known(inputs)
     nan = any(isinstance(value, float) and math.isnan(value) for value in known)
@@ -197,4 +241,8 @@ COMPUTE: dict[str, Callable[[Inputs, tuple[Type, ...]], Value | list[Value]]] = 
     "every": _every,
     "min_by": _by(lambda key, best: key < best),
     "max_by": _by(lambda key, best: key > best),
+    "nth": _nth,
+    "median": _median,
+    "percentile": _percentile,
+    "mode": _mode,
 }

@@ -85,6 +85,18 @@ def _truth(condition: Type) -> Type | None:
     return BOOL if condition in (BOOL, PREDICATE) else None
 
 
+def _nth(value: Type, number: Type) -> Type | None:
+    return value if value != PREDICATE and number == INT else None
+
+
+def _middle(value: Type, part: Type = REAL) -> Type | None:
+    return _avg(value) if part in NUMBERS else None
+
+
+def _mode(value: Type) -> Type | None:
+    return value if value not in (OTHER, PREDICATE) else None
+
+
 def _by(value: Type, key: Type) -> Type | None:
     return value if value not in (OTHER, PREDICATE) and _extreme(key) else None
 
@@ -109,6 +121,10 @@ AGGREGATES = {
     "every": Aggregate((1,), "a predicate", _truth),
     "min_by": Aggregate((2,), f"a value and {_ORDERED}", _by),
     "max_by": Aggregate((2,), f"a value and {_ORDERED}", _by),
+    "nth": Aggregate((2,), "a value and a whole number", _nth),
+    "median": Aggregate((1,), "a number or a duration", _middle),
+    "percentile": Aggregate((2,), "a number or a duration, and a number from 0 to 1", _middle),
+    "mode": Aggregate((1,), "a value that has equality", _mode),
 }
 
 # Names that other systems use for these aggregates.
@@ -119,6 +135,8 @@ SYNONYMS = {
     "bool_or": "some", "bool_and": "every", "all": "every", "exists": "some",
     "arg_min": "min_by", "arg_max": "max_by", "argmin": "min_by", "argmax": "max_by",
     "any_value": "first", "first_value": "first", "last_value": "last", "countif": "count_if",
+    "nth_value": "nth", "quantile": "percentile", "percentile_cont": "percentile", "quantile_cont": "percentile",
+    "percentile_approx": "percentile", "approx_percentile": "percentile", "most_frequent": "mode",
 }  # fmt: skip
 
 

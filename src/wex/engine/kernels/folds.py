@@ -364,3 +364,42 @@ def count_distinct(codes: Ints, different: int, low: Ints, high: Ints) -> Ints:
             at -= at & -at
         out[q] = total
     return out
+
+
+@compiled
+def percentiles(
+    values: NDArray[np.generic], part: float, low: Ints, high: Ints
+) -> tuple[NDArray[np.generic], NDArray[np.generic], NDArray[np.float64]]:
+    """Return for each range the two values around a part of it, and how far it lies between them."""
+    below = np.zeros(len(low), dtype=values.dtype)
+    above = np.zeros(len(low), dtype=values.dtype)
+    between = np.zeros(len(low))
+    for q in range(len(low)):
+        size = high[q] - low[q]
+        if size > 0:
+            ordered = np.sort(values[low[q] : high[q]])
+            place = (size - 1) * part
+            at = int(np.floor(place))
+            below[q] = ordered[at]
+            above[q] = ordered[min(at + 1, size - 1)]
+            between[q] = place - at
+    return below, above, between
+
+
+@compiled
+def commonest(codes: Ints, different: int, low: Ints, high: Ints) -> Ints:
+    """Return for each range the place of its commonest code, the first of several; -1: it is empty."""
+    counts = np.zeros(different, dtype=np.int64)
+    places = np.full(len(low), -1, dtype=np.int64)
+    for q in range(len(low)):
+        most = 0
+        for at in range(low[q], high[q]):
+            counts[codes[at]] += 1
+            most = max(most, counts[codes[at]])
+        for at in range(low[q], high[q]):
+            if counts[codes[at]] == most:
+                places[q] = at
+                break
+        for at in range(low[q], high[q]):
+            counts[codes[at]] = 0
+    return places

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wex.engine.measures.fold import Fold, FoldItems, Parts, Result
+from wex.engine.measures.order_statistics import Mode, Nth, Percentile
 from wex.engine.measures.pass_through import Collect, Distinct, PassThrough
 from wex.engine.measures.statistics import Best, FloatStats, Spread
 from wex.engine.measures.sums import Count, Truths, WholeSum
@@ -47,6 +48,10 @@ _FOLDS: dict[str, type[Fold]] = {
     "last": PassThrough,
     "collect": Collect,
     "count_distinct": Distinct,
+    "nth": Nth,
+    "median": Percentile,
+    "percentile": Percentile,
+    "mode": Mode,
 }
 
 

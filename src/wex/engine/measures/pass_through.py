@@ -123,7 +123,7 @@ class Collect(PassThrough):
         return take(concat_arrays([flat, own]), places)
 
     def of_items(self, items: Items, column: pa.Array) -> FoldItems:
-        return _CollectItems(items, column)
+        return CollectItems(items, column)
 
     def check(self, parts: Parts, sizes: Ints) -> None:
         lists = parts["value"]
@@ -132,15 +132,21 @@ class Collect(PassThrough):
         check_counts({"length": pc.list_value_length(lists)}, sizes, "length")
 
 
-class _CollectItems(FoldItems):
+class CollectItems(FoldItems):
+    """Values by pane, in one column."""
+
     def __init__(self, items: Items, column: pa.Array) -> None:
         self._items, self._column = items, column
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
-        sizes = ranges.high - ranges.low
+        return self.listed(ranges.low, ranges.high)
+
+    def listed(self, low: Ints, high: Ints) -> Parts:
+        """Return the values of ranges, as lists."""
+        sizes = high - low
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(int(offsets[-1])) + np.repeat(ranges.low - offsets[:-1], sizes)
+        places = np.arange(int(offsets[-1])) + np.repeat(low - offsets[:-1], sizes)
         flat = take(self._column, places)
         return {"value": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)}
 
@@ -155,15 +161,10 @@ class Distinct(Collect):
         return Result(as_numpy(parts["count"]))
 
 
-class _DistinctItems(_CollectItems):
+class _DistinctItems(CollectItems):
     def __init__(self, items: Items, column: pa.Array) -> None:
         super().__init__(items, column)
-        if pa.types.is_floating(column.type):
-            # -0.0 is 0.0, and all NaN are one
-            column = pc.if_else(pc.is_nan(column), math.nan, pc.add(column, 0.0))
-        encoded = column.dictionary_encode()
-        self._codes = as_numpy(encoded.indices).astype(np.int64)
-        self._different = len(encoded.dictionary)
+        self._codes, self._different = codes_of(column)
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self._items.ranges(windows)
@@ -186,3 +187,12 @@ class _DistinctItems(_CollectItems):
         offsets = np.concatenate([[0], np.cumsum(counts)])
         flat = take(self._column, places[first])
         return {"value": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)}
+
+
+def codes_of(column: pa.Array) -> tuple[Ints, int]:
+    """Return a number for each value, the same for equal values, and how many numbers there are."""
+    if pa.types.is_floating(column.type):
+        # -0.0 is 0.0, and all NaN are one
+        column = pc.if_else(pc.is_nan(column), math.nan, pc.add(column, 0.0))
+    encoded = column.dictionary_encode()
+    return as_numpy(encoded.indices).astype(np.int64), len(encoded.dictionary)

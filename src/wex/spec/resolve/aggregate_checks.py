@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wex.spec.resolve.scope import EventTypes
     from wex.spec.types import Type
 
+MAX_NTH = 10_000  # values that `nth` counts: each is kept for each start
 MAX_HISTORY = 100  # events that an aggregate in a predicate looks back: each is kept for each start
 
 # Aggregates that a predicate cannot use, and what to write instead.
@@ -30,6 +31,10 @@ NOT_SO_FAR = {
     "count_distinct": "count changes instead: `count_if(x != x[-1])`",
     "var": "compare `max(x) - min(x)`, or use it in `measure` and `having`",
     "stddev": "compare `max(x) - min(x)`, or use it in `measure` and `having`",
+    "nth": "compare `first(x)`, `last(x)` or `x[-1]`, or use it in `measure` and `having`",
+    "median": "compare `avg(x)`, or use it in `measure` and `having`",
+    "percentile": "compare `avg(x)`, or use it in `measure` and `having`",
+    "mode": "compare `first(x)`, or use it in `measure` and `having`",
 }
 
 
@@ -105,7 +110,37 @@ def aggregate_type(events: EventTypes, node: tree.Call) -> Type | None:
         shown = " and ".join(map(with_article, known))
         message = f"`{node.name.text}` expects {aggregate.expects}, got {shown}"
         events.problems.add("wrong-type", node, message, _fitting_aggregates(known))
+    elif node.name.text in CONSTANT_ARGUMENTS and not _has_constant(events, node):
+        return None
     return result
+
+
+CONSTANT_ARGUMENTS = {
+    "nth": "a constant whole number, not 0: 1 is the first value, -1 the last",
+    "percentile": "a constant from 0 to 1: 0.9 is the value that nine out of ten do not exceed",
+}
+
+
+def _has_constant(events: EventTypes, node: tree.Call) -> bool:
+    """Check the second argument of an aggregate, if it has to be a constant."""
+    name, value, argument = node.name.text, node.args[0], node.args[1]
+    if name == "nth":
+        number = events.whole(argument)
+        fits = number is not None and number != 0
+        if number is not None and abs(number) > MAX_NTH:
+            message = f"`nth` counts up to {MAX_NTH:,} values, got `{argument}`"
+            hint = f"use `collect({value})`, which keeps all values"
+            events.problems.add("count-too-large", argument, message, hint)
+            return False
+    else:
+        part = events.number(argument)
+        fits = part is not None and 0 <= part <= 1
+    if not fits:
+        message = f"the second argument of `{name}` is {CONSTANT_ARGUMENTS[name]}"
+        example = "2" if name == "nth" else "0.9"
+        hint = f"write for example `{name}({value}, {example})`"
+        events.problems.add("wrong-type", argument, message, hint)
+    return fits
 
 
 def _fitting_aggregates(types: Sequence[Type]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.errors import closest, did_you_mean
@@ -295,6 +296,16 @@ class TypeChecker(ABC):
                 if one is None or two is None:
                     return None
                 return one * two if op == "*" else one + two if op == "+" else one - two
+        return None
+
+    def number(self, node: tree.Expr) -> Fraction | None:
+        """Return a constant number, or None if it is not a literal."""
+        match self.constant(node):
+            case tree.Int(value) | tree.Real(value):
+                return Fraction(value)
+            case tree.Neg(value):
+                inner = self.number(value)
+                return None if inner is None else -inner
         return None
 
     def length(self, node: tree.Expr) -> int | None:
