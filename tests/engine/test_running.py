@@ -120,6 +120,9 @@ def test_the_strategy_finds_windows() -> None:
         "match any [s = max(s)[-1] or x > 0]* [min_by(s, x) = 'a'] until [count() > 2 and x < y + max(x)] or end keep longest",
         "match [sum(x * 4611686018427387904) > x]* [avg(t - t[-1]) < 2 seconds and y / sum(y) < 1] within 9 seconds",
         "match [some(x > 1) or every(y > 0)]+ until [x > first(x) filter [y > 0]] keep shortest",
+        # More predicates of its own than a word has bits for their combinations.
+        "match any [x >= min(x)] [sum(x) < 9]* [y > avg(y)] "
+        "| any [x < first(x)] [count() > 2] [last(s) = max(s)] [x > avg(x)] [x < max(x)]*",
     ],
 )
 def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
