@@ -127,6 +127,9 @@ def test_the_strategy_finds_windows() -> None:
         "match any [x <= max(x) and s != max(s)[-1]]*? [sum(x) > 5 or avg(y) > 1.5] keep preferred",
         "match any [sum(x) <= 9]* keep leftmost sharing 2 events measure min_by(s, x) as s",
         "match [x > 0] [y >= first(y)]* until [x < avg(x)] or end keep leftmost measure sum(x) as n having n > 3",
+        # More predicates of its own than a word has bits for their combinations.
+        "match any [x >= min(x)] [sum(x) < 9]* [y > avg(y)] "
+        "| any [x < first(x)] [count() > 2] [last(s) = max(s)] [x > avg(x)] [x < max(x)]*",
     ],
 )
 def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.MonkeyPatch) -> None:

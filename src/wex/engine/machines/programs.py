@@ -234,8 +234,13 @@ class _Writer:
     def extreme(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         best, number = self._register(kind), self._register("whole")
-        better = f"({number} == 0 or {self._before(aggregate.name == 'max', kind, value, best)})"
-        self._if([*known, better], f"{best} = {value}", f"{number} = 1")
+        better = self._before(aggregate.name == "max", kind, value, best)
+        self._if(
+            known,
+            f"{best} = {value} if {better} else {best}",
+            f"{best} = {value} if {number} == 0 else {best}",
+            f"{number} = 1",
+        )
         return best, self._always(aggregate, known) or f"{number} == 1"
 
     @staticmethod
@@ -252,8 +257,8 @@ class _Writer:
     def first(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         kept, number = self._register(kind), self._register("whole")
-        fresh = [f"{number} == 0"] if aggregate.name == "first" else []
-        self._if([*known, *fresh], f"{kept} = {value}", f"{number} = 1")
+        chosen = f"{value} if {number} == 0 else {kept}" if aggregate.name == "first" else value
+        self._if(known, f"{kept} = {chosen}", f"{number} = 1")
         return kept, self._always(aggregate, known) or f"{number} == 1"
 
     def by(self, aggregate: Aggregate) -> Named:
@@ -382,10 +387,10 @@ class _Writer:
                 return false, true
             case And(parts) | Or(parts):
                 truths, falses = zip(*(self._guard(part, test) for part in parts), strict=True)
-                every, some = " and ", " or "
+                every, some = " & ", " | "
                 if isinstance(guard, Or):
                     every, some = some, every
-                return self._let(every.join(truths)), self._let(some.join(falses))
+                return self._let(every.join(truths)), f"({some.join(falses)})"
             case Truth(field):
                 value, known = self._term(field, test)
                 return self._decided(f"{value} == 1", known, guard)
@@ -415,8 +420,8 @@ class _Writer:
         )
         present = self._column("present", atom) if looks_back else TRUE
         true = self._let(_both(present, _both(known, holds)))
-        false = self._let(_both(known, f"not {holds}"))
-        return true, false if present == TRUE else self._let(f"{false} or not {present}")
+        false = f"({_both(known, f'not {holds}')})"
+        return true, false if present == TRUE else f"({false} or not {present})"
 
 
 _UPDATES = {
@@ -464,7 +469,7 @@ def _literal(value: float) -> str:
 def _both(one: str, other: str) -> str:
     if TRUE in (one, other):
         return other if one == TRUE else one
-    return f"({one}) and ({other})"
+    return f"({one}) & ({other})"  # no branch, which a processor would often predict wrongly
 
 
 def _is_whole(column: Column) -> bool:
