@@ -1,7 +1,7 @@
 """The choice of a machine: which kernel runs a planned window, with which tables.
 
-Windows that `keep` chooses by preference have a kernel of their own, `preferred`, and so have windows
-with aggregates in their predicates, `tracked`. For all others there are four: `registers` where no
+Windows that `keep` chooses by preference have a kernel of their own, `preferred`, unless there is
+nothing to choose, and so have windows with aggregates in their predicates, `tracked`. For all others there are four: `registers` where no
 window state ever holds two starts, `configs` where there are few combinations of occupied window
 states, `sliding` for windows of one fixed length, and `moving` for all others. These find the same
 windows. The choice is made once for each plan.
@@ -32,7 +32,7 @@ from wex.engine.kernels.types import (
     read_only,
 )
 from wex.engine.machines.configs import ConfigAutomaton
-from wex.engine.machines.preferred import preferred_tables
+from wex.engine.machines.preferred import preferred_tables, without_choice
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
 from wex.theory.terms import RunningTest
@@ -125,6 +125,7 @@ def machine_of(
     window: PlannedWindow, plan: Plan, most_configs: int = MOST_CONFIGS
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
+    window = without_choice(window)
     if window.preference is not None:
         uses_letters = len(window.letters.guards) > CODED
         clauses = kernel_clauses(window.clauses)
