@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wex
 from wex.compile.plan import Plan
-from wex.engine.engine import Engine
+from wex.engine.engine import Engine, engine_of
 from wex.engine.find import _in_report_order
 from wex.engine.input.prepare import PreparedInput
 from wex.reference.find import find_by_definition
@@ -159,6 +159,44 @@ def test_specs_that_are_equivalent_find_the_same(
     elif comparison.holds is False:
         shown = (spans(wex.find(spec, comparison.witness)) for spec in (first, second))
         assert len({tuple(windows) for windows in shown}) == 2
+
+
+@given(
+    st.sampled_from(["", "after any* b", "after any* [x = 'b' or x = 'c']", "after (any any)*"]),
+    st.sampled_from(["a c* b", "a any", "a [not x = 'b']* b", "(a | b) c+ a", "a | b c", "a b{2}"]),
+    st.sampled_from(KEEPS),
+    st.sampled_from(["", "within 3 events"]),
+    words,
+    st.integers(0, 14),
+)
+def test_windows_that_leave_no_choice_are_the_definition(
+    after: str, match: str, keep: str, clause: str, word: str, cut: int
+) -> None:
+    spec = wex.parse(f"{HEAD} window w {after} match {match} {clause} {keep}")
+    expected = spans(find_by_definition(spec, {"x": list(word)}))
+    assert spans(wex.find(spec, {"x": list(word)})) == expected
+    processor, rows = wex.Processor(spec), []
+    for part in (word[:cut], word[cut:]):
+        rows += spans(processor.feed({"x": list(part)}))
+        processor = wex.Processor.restore(spec, processor.state())
+    assert sorted(rows + spans(processor.close())) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("window", "chooses"),
+    [
+        ("after any* b match a [not x = 'b']* b keep leftmost", False),
+        ("match a c* b keep leftmost", False),
+        ("match a c* (a | b) keep leftmost", True),  # the next start is the end of a window
+        ("match any a keep leftmost", True),  # starts are open at the same time
+        ("match any a keep preferred", False),
+        ("match a c* keep preferred", True),  # a start has several windows
+        ("match a c* b keep leftmost until [a]", True),
+    ],
+)
+def test_windows_that_leave_no_choice_have_faster_kernels(window: str, chooses: bool) -> None:
+    machine = engine_of(wex.parse(f"{HEAD} window w {window}")).windows[0].machine
+    assert (machine.kind == "preferred") == chooses
 
 
 def test_a_long_stream_takes_linear_time() -> None:

@@ -16,6 +16,7 @@ from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
 from wex.engine.machines.choose import Machine, machine_of
 from wex.engine.machines.closing import closing_of
+from wex.engine.machines.preferred import without_choice
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
@@ -56,7 +57,7 @@ class Window:
     """A window of a plan with its machine and its measures."""
 
     def __init__(self, planned: PlannedWindow, plan: Plan, most_configs: int) -> None:
-        self.planned = planned
+        self.planned = planned = without_choice(planned)
         self.first = 0 if planned.pad else planned.lookback
         self.machine = machine_of(planned, plan, most_configs)
         # The letters that are read for all rows; others depend on the start.
