@@ -140,11 +140,18 @@ class TreeBuilder:
     def runs_where(self, span: Span, predicate: tree.Expr) -> Clause:
         return Clause("runs", span, tree.RunsWhere(predicate, span=span))
 
-    def sessions(self, span: Span, word: tree.Name, gap: tree.Expr) -> Clause:
+    def sessions(
+        self,
+        span: Span,
+        word: tree.Name,
+        gap: tree.Expr,
+        _at_most: Token | None,
+        most: tree.Expr | None,
+    ) -> Clause:
         if word.text != "gap":
             message = f"expected `gap` after `sessions`, got `{word}`"
             self.problems.add("unknown-option", word, message, "write `sessions gap 30 minutes`")
-        return Clause("runs", span, tree.Sessions(gap, span=span))
+        return Clause("runs", span, tree.Sessions(gap, most, span=span))
 
     def until(self, span: Span, predicate: tree.Expr, or_end: bool = False) -> Clause:
         return Clause("until", span, tree.Until(predicate, or_end, span=span))

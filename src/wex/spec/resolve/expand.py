@@ -200,8 +200,9 @@ def _runs(runs: tree.Runs, lets: Lets) -> tree.Runs:
             return replace(runs, values=tuple(expand_expr(value, lets) for value in values))
         case tree.RunsWhere(predicate):
             return replace(runs, predicate=expand_expr(predicate, lets))
-        case tree.Sessions(gap):
-            return replace(runs, gap=expand_expr(gap, lets))
+        case tree.Sessions(gap, most):
+            longest = most and expand_expr(most, lets)
+            return replace(runs, gap=expand_expr(gap, lets), most=longest)
 
 
 def _regex(regex: tree.Regex, lets: Lets) -> tree.Regex:
