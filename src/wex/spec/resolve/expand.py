@@ -17,6 +17,7 @@ from wex.spec.resolve.nulls import with_null_tests
 from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
+from wex.spec.types import OTHER
 from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
             message = f"`{node}`: this is computed of events, not of aggregates"
             hint = "aggregate it: `first(year(ts))`, `some(name like 'A%')`"
             problems.add("aggregate-here", _place(item), message, hint)
+        for call, field in _of_other(item, spec.stream):
+            message = f"`{call}`: an aggregate in a predicate cannot read a field of type other"
+            hint = f"write `count()`, or `count() filter [{field} is not null]`"
+            problems.add("wrong-type", call if call.span else _place(item), message, hint)
         history = _deepest_history(item)
         if history > MAX_HISTORY:
             message = f"an aggregate here looks back {history:,} events"
@@ -136,6 +141,22 @@ def _not_of_aggregates(item: tree.Node) -> list[tree.Node]:
         if part
         for node in tree.walk(part)
         if _needs_events(node) and any(map(uses_aggregates, node.children()))
+    ]
+
+
+def _of_other(item: tree.Node, stream: tree.Stream) -> list[tuple[tree.Call, str]]:
+    """Return the aggregates in predicates of a window that read fields of type other, and these."""
+    if not isinstance(item, tree.Window):
+        return []
+    others = {field.name.text for field in stream.fields if field.type.name.text == OTHER.name}
+    return [
+        (node, argument.name)
+        for part in (*item.pairs, item.until)
+        if part
+        for node in tree.walk(part)
+        if isinstance(node, tree.Call) and is_aggregate(node)
+        for argument in node.args
+        if isinstance(argument, tree.Ref) and argument.name in others
     ]
 
 
