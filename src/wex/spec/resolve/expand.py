@@ -102,7 +102,7 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
         for node in _not_of_aggregates(item):
             message = f"`{node}`: this is computed of events, not of aggregates"
             hint = "aggregate it: `first(year(ts))`, `some(name like 'A%')`"
-            problems.add("aggregate-here", _place(item), message, hint)
+            problems.add("aggregate-here", node if node.span else _place(item), message, hint)
         for call, field in _of_other(item, spec.stream):
             message = f"`{call}`: an aggregate in a predicate cannot read a field of type other"
             hint = f"write `count()`, or `count() filter [{field} is not null]`"
