@@ -41,6 +41,9 @@ BY_THE_CLOCK = [  # the event that `until` waits for, or that ends all better wa
     f"match [x > 0] [not {GAP} and x != 2]* keep leftmost measure sum(x) as total",
     f"match [x > 0] [not {GAP}]*? until [{GAP}] or end keep leftmost sharing 1 event measure sum(x) as total",
     f"match [x > 0] [not {GAP}]* until [{GAP}] or end keep preferred measure sum(x) as total having total > 3",
+    f"match any [not {GAP} and not {LATE}]* keep leftmost measure sum(x) as total",
+    f"match [x > 0] [x < 3 and not {LATE}]* keep preferred measure sum(x) as total",
+    f"match [x > 0] any*? until [{LATE}] or end keep leftmost sharing 1 event",
 ]
 AND_MORE = [  # other fields of the next event count, too
     "match [x > 0] any* until [x = 0] or end within 9 seconds",
@@ -53,6 +56,7 @@ AND_MORE = [  # other fields of the next event count, too
     f"match [x > 0] [not {GAP} or x = 1]* keep leftmost",
     f"match [x > 0] any* until [{LATE} or x = 0] or end keep longest measure sum(x) as total",
     f"match [x > 0] any* until [x > 0 or {LATE} and max(x) > 1] or end keep disjoint",
+    f"match [x > 0] [sum(x) < 9]* [x = 3 and not {LATE}] keep leftmost measure sum(x) as total",
 ]
 Rows = list[tuple[str, int, int]]
 batches = st.lists(

@@ -13,7 +13,7 @@ import wex
 from tests.engine.compare import assert_same, outcome
 from tests.engine.test_machines import by_stream
 from wex.engine.engine import engine_of
-from wex.engine.kernels import tracked
+from wex.engine.kernels import programs
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 
@@ -30,19 +30,23 @@ FORMS = [
     "any [{}]* [{}]", "[{}]+", "[{}]* [{}]", "[x > 0] ([{}] | [{}])+", "any{{2}} & ([{}] any)", "[{}] any* [{}]",
     "~([{}] any*) & any{{1,3}}", "any [{} and x < 2]* [not ({})]",
 ]  # fmt: skip
+RELUCTANT = ["any [{}]*? [{}]", "[x > 0] ([{}] | any [{}])+?", "(any any [{}])?? any{{1,3}}? [{}]"]
+KEEPS = ["", "keep shortest", "keep longest", "keep disjoint"]
+PREFERENCES = ["keep preferred", "keep leftmost", "keep leftmost sharing 1 event"]
 
 
 @st.composite
 def specs(draw: st.DrawFn) -> tree.Spec:
     """Return a spec with one window that often has windows, and often parts two starts."""
     test = st.sampled_from(TESTS)
-    form = draw(st.sampled_from(FORMS))
+    keep = draw(st.sampled_from(KEEPS + PREFERENCES))
+    form = draw(st.sampled_from(FORMS + RELUCTANT * (keep in PREFERENCES)))
     match = form.format(*(draw(test) for _ in range(form.count("{}"))))
     after = draw(st.sampled_from(["", "", "after any* [x = 1]", "after any?"]))
     until = draw(st.sampled_from(["", "", "until [{}]", "until [{}] or end"])).format(draw(test))
     clauses = [
         draw(st.sampled_from(["", "", "within 3 events", "within 2 seconds"])),
-        draw(st.sampled_from(["", "keep shortest", "keep longest", "keep disjoint"])),
+        keep,
         draw(st.sampled_from(["", "", "unpadded"])),
         draw(st.sampled_from(["", "measure count() as n, sum(x) as total having n > 1"])),
     ]
@@ -100,16 +104,16 @@ def test_the_engine_is_the_definition_in_any_pieces(
 
 def test_the_strategy_finds_windows() -> None:
     """Keep the law above honest: most of its specs run in this machine, and many streams have windows."""
-    seen = {"specs": 0, "tracked": 0, "with windows": 0}
+    seen = {"specs": 0, "with registers": 0, "with windows": 0}
 
     @given(specs(), rows)
     def look(spec: tree.Spec, events: list[tuple[str, int, int, float, str]]) -> None:
         seen["specs"] += 1
-        seen["tracked"] += engine_of(spec).windows[0].machine.kind == "tracked"
+        seen["with registers"] += engine_of(spec).windows[0].machine.own is not None
         seen["with windows"] += wex.find(spec, table(events)).num_rows > 0
 
     look()
-    assert seen["tracked"] > seen["specs"] / 2
+    assert seen["with registers"] > seen["specs"] / 2
     assert seen["with windows"] > seen["specs"] / 10
 
 
@@ -120,6 +124,9 @@ def test_the_strategy_finds_windows() -> None:
         "match any [s = max(s)[-1] or x > 0]* [min_by(s, x) = 'a'] until [count() > 2 and x < y + max(x)] or end keep longest",
         "match [sum(x * 4611686018427387904) > x]* [avg(t - t[-1]) < 2 seconds and y / sum(y) < 1] within 9 seconds",
         "match [some(x > 1) or every(y > 0)]+ until [x > first(x) filter [y > 0]] keep shortest",
+        "match any [x <= max(x) and s != max(s)[-1]]*? [sum(x) > 5 or avg(y) > 1.5] keep preferred",
+        "match any [sum(x) <= 9]* keep leftmost sharing 2 events measure min_by(s, x) as s",
+        "match [x > 0] [y >= first(y)]* until [x < avg(x)] or end keep leftmost measure sum(x) as n having n > 3",
     ],
 )
 def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,9 +139,9 @@ def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.Monkey
     plain = wex.find(spec, data)
     assert plain.num_rows > 3
     assert plain.equals(find_by_definition(spec, data))
-    tracked.tracked_kernel.cache_clear()
-    monkeypatch.setattr(tracked, "STEPS_AS_PYTHON", -1)
+    programs.program_kernel.cache_clear()
+    monkeypatch.setattr(programs, "STEPS_AS_PYTHON", -1)
     compiled = wex.Processor(spec)
     parts = [compiled.feed(data.slice(begin, 20)) for begin in range(0, 80, 20)]
     assert by_stream(pa.concat_tables([*parts, compiled.close()])).equals(by_stream(plain))
-    tracked.tracked_kernel.cache_clear()
+    programs.program_kernel.cache_clear()

@@ -220,7 +220,7 @@ class _WindowPair:
         # By preference a start has one window of several: equal sets of windows are not enough.
         prefers = any(window.clauses.prefers for window in windows)
         faithful = not prefers and all(window.faithful for window in windows)
-        if prefers and any(window.clauses.having for window in windows):
+        if prefers and any(window.clauses.having or window.clauses.running for window in windows):
             return self._by_text(what)
         if not faithful:
             windows = self._analysed(plain=True)
@@ -257,11 +257,11 @@ class _WindowPair:
         return SpecComparison(False, reason, stream, (self.name, start, end), side)
 
     def _by_text(self, what: str) -> SpecComparison:
-        """Return the comparison of windows by preference of which `having` may deny any."""
+        """Return the comparison of windows whose preference depends on more than the letters of events."""
         one, two = self._windows[0], self._windows[-1]
         if len(self._windows) == 2 and one == two:
             return SpecComparison(True, f"on every stream they {what}")
-        reason = f"which windows of `{self.name}` are preferred depends on what `having` denies"
+        reason = f"which windows of `{self.name}` are preferred is not compared"
         return SpecComparison(None, reason)
 
     def _analysed(self, *, plain: bool) -> list[AnalysedWindow]:

@@ -52,7 +52,7 @@ def over_events(compiled: CompiledWindow) -> CompiledWindow:
         by_row[letters.letter(_picked(row, shared))].append(letter)
     representative = [group[0] for group in by_row]
     prefix = compiled.form.prefix
-    until = compiled.until
+    until, clauses = compiled.until, compiled.clauses
     return replace(
         compiled,
         letters=letters,
@@ -64,8 +64,10 @@ def over_events(compiled: CompiledWindow) -> CompiledWindow:
             for new, group in enumerate(by_row)
             if any(until >> letter & 1 for letter in group)
         ),
-        # All starts are followed to their ends, whatever `keep` then chooses.
-        clauses=replace(compiled.clauses, keep="all"),
+        # All starts are followed to their ends, whatever `keep` then chooses. By preference a start
+        # is held no longer than that, but under `keep leftmost` it may wait for an earlier one.
+        clauses=clauses if clauses.prefers else replace(clauses, keep="all"),
+        preference=None,
     )
 
 

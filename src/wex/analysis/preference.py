@@ -14,6 +14,8 @@ from wex.analysis.graphs import TooManyError, cyclic
 from wex.analysis.lifetimes import DEAD, heaviest
 from wex.analysis.witness import concrete_streams, replayed_windows
 from wex.automata.explore import Exploration, shortest
+from wex.automata.preference import DEAD as DEAD_WAYS
+from wex.stages import compile_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +52,7 @@ class Delay:
                 clauses.keep == "preferred"
                 and analysis.contexts.regions.exact
                 and clauses.limit is None
-                and not clauses.having
+                and not (clauses.having or clauses.running)
             )
             return analysis.bounded(Quantity.DELAY, most, _decided(most), exact=exact and not most)
         if clauses.within_time is not None:
@@ -62,6 +64,8 @@ class Delay:
             )
         if clauses.having:
             return analysis.unknown(Quantity.DELAY, "`having` may deny any window")
+        if clauses.running:
+            return analysis.unknown(Quantity.DELAY, analysis.why_inexact())
         if self.most() is not None:
             return analysis.unknown(
                 Quantity.DELAY, "a window may wait for an earlier start that is not decided"
@@ -75,7 +79,9 @@ class Delay:
 
     def most(self) -> int | None:
         """Return the delay by the ways of one start alone, or None if it has no bound."""
-        if self.clauses.having:
+        if self._begins_with_windows():
+            return 1  # the next event makes a longer window, or decides
+        if self.clauses.having or self.clauses.running:
             return self.window.longest_life  # any window may be the candidate
         numbers = {place: number for number, place in enumerate(self.starts.graph)}
         successors = [
@@ -167,7 +173,9 @@ class Delay:
         A sound answer: true if that cannot be excluded.
         """
         starts, window = self.starts, self.window
-        if self.clauses.having or self.clauses.limit is not None:
+        if self._begins_with_windows():
+            return False
+        if self.clauses.having or self.clauses.running or self.clauses.limit is not None:
             return True
         nodes: Exploration[Source, None] = Exploration(check=starts.budget.check)
         for row in starts.contexts.edges:
@@ -212,6 +220,9 @@ class Delay:
         life = window.longest_life
         if life is not None:
             return analysis.by_life(what, window)
+        if self._begins_with_windows():
+            reason = "every beginning of a window is a window, so that later starts are skipped"
+            return analysis.bounded(what, 1 + clauses.sharing, reason, exact=False)
         delay = self.most()
         if delay is None:
             reason = "windows may wait without bound for an earlier start that is not decided"
@@ -224,6 +235,17 @@ class Delay:
         bound = max(states, delay + 1) + clauses.sharing
         reason = "with `keep leftmost` the earlier of two starts in the same state wins"
         return analysis.bounded(what, bound, reason, exact=False)
+
+    def _begins_with_windows(self) -> bool:
+        """Tell whether a start has a window with each of its events, as long as it is undecided."""
+        preference = compile_window(self.analysis.meaning, self.analysis.index).preference
+        if preference is None or self.clauses.until or self.clauses.having:
+            return False
+        ways = preference.ways
+        reads = ~ways.accepts
+        reads[DEAD_WAYS] = False
+        after = ways.table[reads]
+        return bool((ways.accepts[after] | (after == DEAD_WAYS)).all())
 
 
 def decision_delay(analysis: Analysis) -> Answer | None:

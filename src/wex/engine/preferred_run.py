@@ -8,7 +8,7 @@ candidate can be computed when it is decided.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,16 +22,22 @@ from wex.engine.kernels.preferred import (
     NO_ROW,
     Allowed,
     Carried,
+    Own,
     Pairs,
     Tracks,
+    candidates_kernel,
+    preferred_kernel,
     run_candidates,
     run_preferred,
 )
+from wex.engine.kernels.programs import program_kernel
 from wex.engine.kernels.types import Preferred, Segments, read_only
 from wex.engine.machines.choose import first_room
+from wex.engine.machines.own_letters import OwnRegisters, empty_registers
 from wex.engine.measures.panes import Ranges
 from wex.engine.measures.results import too_far
 from wex.engine.state import schema
+from wex.engine.tracked_run import ProgramData
 from wex.engine.window_run import FoundWindows, WindowRun
 
 if TYPE_CHECKING:
@@ -68,14 +74,22 @@ class PreferredRun(WindowRun):
         clock = read_only(self.clock)
         none = np.empty(0, dtype=np.int64)
         allowed = Allowed(False, *map(read_only, (none, none, none)))
-        arguments = (codes, clock, tables, self.window.machine.clauses, segments, carried)
+        self.own = self._own(segments)
+        arguments = (codes, clock, tables, self.window.machine.clauses, segments, carried, self.own)
         if self.window.planned.having is not None:
             allowed = self._allowed(arguments)
-        self.tracks = self._tracks(segments)
         longest = int((segments.end - segments.begin).max(initial=0))
         places = min(PLACES, len(tables.move), max(1, MOST_MARKS // max(1, longest)))
-        marks = np.empty((longest, 0 if allowed.asked else 2 * places), dtype=np.int32)
-        run_preferred(*arguments, allowed, self.tracks, marks, self.last_batch)
+        # A start that `having` asks about, or that has registers, does not share the way of another.
+        alone = allowed.asked or self.data is not None
+        marks = np.empty((longest, 0 if alone else 2 * places), dtype=np.int32)
+        run: Callable[..., Any] = run_preferred
+        if self.data is not None:
+            run = program_kernel(self.data.program.source, preferred_kernel)
+        done = None
+        while done is None:
+            self.tracks = self._tracks(segments)
+            done = run(*arguments, allowed, self.tracks, marks, self.last_batch)
         chosen = self._not_yet_reported(np.flatnonzero(self.tracks.chosen[: self._count] >= 0))
         streams = self._streams[chosen]
         ends = self.tracks.candidate[chosen]
@@ -102,10 +116,24 @@ class PreferredRun(WindowRun):
             candidate=np.empty(rows, dtype=np.int64),
             stopped=np.empty(rows, dtype=np.int64),
             chosen=np.empty(rows, dtype=np.int64),
+            number=np.empty(rows, dtype=np.int64),
             up_to=np.zeros(count, dtype=np.int64),
             prefix=np.empty(count, dtype=np.int64),
             skipped=np.where(self.last_end < 0, NO_ROW, self._rows(self.last_end, last)),
         )
+
+    def _own(self, segments: Segments) -> Own:
+        """Return the registers of starts, and the columns that change them; none without aggregates."""
+        own = self.window.machine.own
+        self.data = None if own is None else ProgramData(own.program, self.rows, self.carried)
+        if own is None or self.data is None:
+            ints, reals = np.empty((0, 0), dtype=np.int64), np.empty((0, 0))
+            return Own((), (), read_only(ints), read_only(reals), ints, reals)
+        before = self.data.registers()
+        starts = int((segments.end - segments.begin).sum() + segments.held[-1])
+        kept = empty_registers(own.program, 0 if self.last_batch else starts)
+        ints, reals = read_only(before.ints), read_only(before.reals)
+        return Own(self.data.columns(), own.program.initial, ints, reals, kept.ints, kept.reals)
 
     @property
     def _count(self) -> int:
@@ -122,9 +150,14 @@ class PreferredRun(WindowRun):
     def _allowed(self, arguments: tuple[object, ...]) -> Allowed:
         """Return the windows that satisfy `having`."""
         room = first_room(self.batch.rows)
+        run: Callable[..., Any] = run_candidates
+        if self.data is not None:
+            run = program_kernel(self.data.program.source, candidates_kernel)
         while True:
             pairs = Pairs(*(np.empty(room, dtype=np.int64) for _ in range(4)))
-            count = run_candidates(*arguments, pairs, self.last_batch)  # type: ignore[arg-type, call-arg]
+            count = run(*arguments, pairs, self.last_batch)
+            if count is None:
+                continue
             if count <= room:
                 break
             limits.require("windows", count, "the windows of one batch")
@@ -275,6 +308,10 @@ class PreferredRun(WindowRun):
             )
         if self.measured is not None:
             columns |= self.measured.keep(Ranges(panes, self._pane_ends(panes, streams)))
+        if self.data is not None:
+            places = np.append(tracks.number[undecided], -1)[numbers]
+            kept = OwnRegisters(self.own.kept_ints, self.own.kept_reals)
+            columns |= self.data.register_columns(kept, places)
         columns |= self._closing_column(len(panes))
         sizes = np.bincount(streams, minlength=len(self.counts)).astype(np.int64)
         last = tracks.skipped - batch.begin + batch.position

@@ -10,7 +10,8 @@ import pyarrow as pa
 from wex.engine.eval.guards import kleene, present
 from wex.engine.eval.terms import Faults, all_known, compile_term
 from wex.engine.kernels.types import read_only
-from wex.engine.machines.tracked import OwnRegisters, TrackedMachine
+from wex.engine.machines.own_letters import OwnRegisters
+from wex.engine.machines.tracked import TrackedMachine
 from wex.engine.state import schema
 from wex.engine.window_run import WindowRun
 from wex.theory.terms import Guard, Term
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from wex.engine.arrays import Bools, Ints
     from wex.engine.input.batch import BatchView
     from wex.engine.kernels.types import KernelResult, Segments
-    from wex.engine.machines.programs import Column
+    from wex.engine.machines.programs import Column, Program
 
 UNKNOWN = 2  # in a column of truth values
 
@@ -30,24 +31,34 @@ class TrackedRun(WindowRun):
     """One window with aggregates in its predicates over one batch."""
 
     def _kernel_result(self, codes: NDArray[np.generic], segments: Segments) -> KernelResult:
-        machine = self._machine
-        registers = self._carried_registers()
-        # The ranks of texts come last: until then texts may get new codes.
-        needed = machine.program.columns
-        in_turn = sorted(needed, key=lambda column: column.kind == "ranks")
-        arrays = {column: read_only(self._column(column)) for column in in_turn}
-        columns = [arrays[column] for column in needed]
+        machine = self.window.machine
+        assert isinstance(machine, TrackedMachine)
+        self._data = ProgramData(machine.own.program, self.rows, self.carried)
+        registers = self._data.registers()
         result, self._kept = machine.run(
-            codes, self.clock, segments, columns, registers, last=self.last_batch
+            codes, self.clock, segments, self._data.columns(), registers, last=self.last_batch
         )
         return result
 
-    @property
-    def _machine(self) -> TrackedMachine:
-        assert isinstance(self.window.machine, TrackedMachine)
-        return self.window.machine
+    def _register_columns(self, chosen: Ints) -> dict[str, pa.Array]:
+        return self._data.register_columns(self._kept, chosen)
+
+
+class ProgramData:
+    """What the program of a window reads of a batch, and the registers of its starts."""
+
+    def __init__(self, program: Program, rows: BatchView, carried: pa.Table) -> None:
+        self.program, self.rows, self.batch, self.carried = program, rows, rows.batch, carried
 
     # --- Columns
+
+    def columns(self) -> tuple[NDArray[np.generic], ...]:
+        """Return the columns that the program reads; the registers have to be read before."""
+        # The ranks of texts come last: until then texts may get new codes.
+        needed = self.program.columns
+        in_turn = sorted(needed, key=lambda column: column.kind == "ranks")
+        arrays = {column: read_only(self._column(column)) for column in in_turn}
+        return tuple(arrays[column] for column in needed)
 
     def _column(self, column: Column) -> NDArray[np.generic]:
         """Return what the program reads of each row."""
@@ -75,11 +86,11 @@ class TrackedRun(WindowRun):
 
     # --- Registers
 
-    def _carried_registers(self) -> OwnRegisters:
+    def registers(self) -> OwnRegisters:
         """Return the registers of the starts carried over; texts become codes of this batch."""
         ints: list[Ints] = []
         reals: list[NDArray[np.float64]] = []
-        for number, kind in enumerate(self._machine.program.registers):
+        for number, kind in enumerate(self.program.registers):
             column = self.carried.column(schema.register(number))
             if kind == "real":
                 reals.append(column.to_numpy())
@@ -94,13 +105,15 @@ class TrackedRun(WindowRun):
             np.column_stack(reals) if reals else np.empty((count, 0)),
         )
 
-    def _register_columns(self, chosen: Ints) -> dict[str, pa.Array]:
+    def register_columns(self, kept: OwnRegisters, chosen: Ints) -> dict[str, pa.Array]:
+        """Return the columns of the registers of some starts; -1: no start, its registers are empty."""
         columns: dict[str, pa.Array] = {}
         places = {"ints": 0, "reals": 0}
-        for number, kind in enumerate(self._machine.program.registers):
+        for number, kind in enumerate(self.program.registers):
             array = "reals" if kind == "real" else "ints"
-            values = getattr(self._kept, array)[chosen, places[array]]
+            values = getattr(kept, array)[chosen, places[array]]
             places[array] += 1
+            values[chosen < 0] = 0
             if kind == "text":
                 texts = self.batch.texts()
                 values = pa.array([texts[code] for code in values.tolist()], pa.string())

@@ -16,7 +16,6 @@ from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
 from wex.engine.machines.choose import Machine, machine_of
 from wex.engine.machines.closing import closing_of
-from wex.engine.machines.tracked import TrackedMachine
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
@@ -61,9 +60,8 @@ class Window:
         self.first = 0 if planned.pad else planned.lookback
         self.machine = machine_of(planned, plan, most_configs)
         # The letters that are read for all rows; others depend on the start.
-        self.letters = planned.letters
-        if isinstance(self.machine, TrackedMachine):
-            self.letters = self.machine.letters
+        own = self.machine.own
+        self.letters = planned.letters if own is None else own.shared
         self.measuring = WindowMeasures(planned)
         self.closing = closing_of(planned, plan)
         # `keep` decides in the machine, or when all windows of a batch are found.
@@ -80,10 +78,9 @@ class Window:
 
     def register_types(self) -> dict[str, pa.DataType]:
         """Return the columns for the registers of an open start."""
-        if not isinstance(self.machine, TrackedMachine):
-            return {}
-        kinds = enumerate(self.machine.program.registers)
-        return {schema.register(number): REGISTER_TYPES[kind] for number, kind in kinds}
+        own = self.machine.own
+        kinds = () if own is None else own.program.registers
+        return {schema.register(at): REGISTER_TYPES[kind] for at, kind in enumerate(kinds)}
 
 
 class WindowRun:

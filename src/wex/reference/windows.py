@@ -299,7 +299,7 @@ class Definition:
             case "disjoint":
                 return self._disjoint(pairs)
             case "preferred":
-                return {(b, Preference(self).first(b, pairs)) for b, _ in pairs}
+                return {(b, Preference(self, b).first(pairs)) for b, _ in pairs}
             case "leftmost":
                 return self._leftmost(pairs)
         return pairs
@@ -309,7 +309,7 @@ class Definition:
         last, kept = -1, set()  # a window starts after `last`
         for b in sorted({b for b, _ in pairs}):
             if b > last:
-                e = Preference(self).first(b, pairs)
+                e = Preference(self, b).first(pairs)
                 kept.add((b, e))
                 last = max(e - shared, b)
         return kept
@@ -331,12 +331,12 @@ class Preference:
     end once, in the place of the best way to it.
     """
 
-    def __init__(self, definition: Definition) -> None:
-        self.definition = definition
+    def __init__(self, definition: Definition, begin: int) -> None:
+        self.definition, self.begin = definition, begin
 
-    def first(self, b: int, pairs: set[Pair]) -> int:
-        """Return the end of the preferred window among those of a start."""
-        definition = self.definition
+    def first(self, pairs: set[Pair]) -> int:
+        """Return the end of the preferred window among those of the start."""
+        definition, b = self.definition, self.begin
         if definition.runs is not None:
             return next(e for start, e in pairs if start == b)  # a start has one run
         ends = (
@@ -358,10 +358,10 @@ class Preference:
             case tree.Union(parts):
                 return _once(end for part in parts for end in self.ways(part, start))
             case tree.Intersection((first, *others)):
-                allowed = [self.definition.ends(other, start, start) for other in others]
+                allowed = [self._ends(other, start) for other in others]
                 return [end for end in self.ways(first, start) if all(end in s for s in allowed)]
             case tree.Complement():
-                return sorted(self.definition.ends(regex, start, start), reverse=True)
+                return sorted(self._ends(regex, start), reverse=True)
             case tree.Repeat(body, low, high, reluctant):
                 reached = [start]
                 for _ in range(low):
@@ -371,7 +371,10 @@ class Preference:
                 more = None if high is None else high - low
                 optional = self._optional(body, more, reluctant, min(reached, default=start))
                 return _once(end for middle in reached for end in optional[middle])
-        return sorted(self.definition.ends(regex, start, start))  # a gram or none: at most one end
+        return sorted(self._ends(regex, start))  # a gram or none: at most one end
+
+    def _ends(self, regex: tree.Regex, start: int) -> frozenset[int]:
+        return self.definition.ends(regex, start, self.begin)
 
     def _after_each(self, reached: list[int], regex: tree.Regex) -> list[int]:
         return _once(end for middle in reached for end in self.ways(regex, middle))

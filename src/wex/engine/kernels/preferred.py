@@ -7,19 +7,23 @@ event some states and the starts that were in them.
 A start has a *candidate*, the last window that was confirmed. It is decided when the automaton
 has no better way left. Under `keep leftmost` it is also skipped, if it lies in the window of an
 earlier start, and it waits while an earlier start is undecided.
+
+If predicates have aggregates, a start has registers, and letters of its own: what an event does to
+the registers is a function `step` of its program. Without aggregates there are no registers, and
+all starts read the same letters.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wex.engine.arrays import Ints
-from wex.engine.kernels.compiled import compiled, inlined
+from wex.engine.kernels.compiled import Kernel, compiled, inlined
 from wex.engine.kernels.lists import too_old
-from wex.engine.kernels.types import KernelClauses, Preferred, Segments
+from wex.engine.kernels.types import Preferred
 
 NO_ROW = -(1 << 62)  # of a start without a candidate
 DEAD = 0  # the state of the automaton in which a start is decided
@@ -37,7 +41,7 @@ class Tracks(NamedTuple):
 
     `held` is the number of a start that was held before, or -1. `stopped` is the row at which a
     start stopped: where it was decided, or the end of its stream. `chosen` is the row at which its
-    window is reported, -1: it is held, -2: it has no window.
+    window is reported, -1: it is held, -2: it has no window. `number` is the place of its registers.
     """
 
     row: Ints
@@ -46,6 +50,7 @@ class Tracks(NamedTuple):
     candidate: Ints
     stopped: Ints
     chosen: Ints
+    number: Ints
     up_to: Ints
     prefix: Ints
     skipped: Ints  # for each stream, the last row at which no window may start
@@ -72,227 +77,271 @@ class Pairs(NamedTuple):
     held: Ints
 
 
-@inlined
-def _sought(allowed: Allowed, at: int, end: int, row: int, last: int) -> int:
-    """Return the place of the first window from `at` on that a start has and that ends at a row or later."""
-    while at < end and allowed.start[at] == row and allowed.end[at] < last:
-        at += 1
-    return at
+class Own(NamedTuple):
+    """What the starts of a batch have of their own: the columns that programs read, and registers.
 
-
-@inlined
-def _is_there(allowed: Allowed, at: int, end: int, row: int, last: int) -> bool:
-    """Tell whether a window stands at a place."""
-    return bool(at < end and allowed.start[at] == row and allowed.end[at] == last)
-
-
-@compiled
-def run_candidates(
-    codes: NDArray[np.generic],
-    clock: Ints,
-    machine: Preferred,
-    clauses: KernelClauses,
-    streams: Segments,
-    carried: Carried,
-    pairs: Pairs,
-    last: bool,
-) -> int:
-    """Write all windows that `having` has to judge, start by start, and return how many there are.
-
-    Those that there is no room for are only counted.
+    `initial` are the registers of a new start, `ints` and `reals` those of the starts that are held
+    when the batch begins; into `kept_ints` and `kept_reals` come those of the starts after it.
     """
-    starts, ends, owners, helds = pairs.start, pairs.end, pairs.stream, pairs.held
-    room = len(starts)
-    count = 0
-    limit, until = clauses.limit, clauses.until
-    for g in range(len(streams.begin)):
-        begin, end = streams.begin[g], streams.end[g]
-        prefix = streams.state[g]
-        held = streams.held[g]
-        first = begin
-        while held < streams.held[g + 1] or first < end:
-            h = -1
-            if held < streams.held[g + 1]:
-                h = held
-                held += 1
-                state = streams.slot[h]
-                if state <= DEAD:
-                    continue
-                row, since, x = carried.row[h], streams.clock[h], begin
-            else:
-                x = row = first
-                first += 1
-                state = np.int64(machine.born[prefix])
-                prefix = np.int64(machine.prefix[prefix, machine.classes[codes[row]]])
-                if state < 0:
-                    continue
-                since = clock[row] if limit >= 0 else 0
-            while x < end and state != DEAD:
-                cls = machine.classes[codes[x]]
-                if machine.accepts[state]:
-                    if machine.until[cls]:
-                        if count < room:
-                            starts[count], ends[count] = row, x - 1
-                            owners[count], helds[count] = g, h
-                        count += 1
-                    state = np.int64(machine.denied[state])
-                if limit >= 0 and too_old(since, clock[x], limit):
-                    state = DEAD
-                state = np.int64(machine.move[state, cls])
-                if machine.accepts[state] and not until:
-                    if count < room:
-                        starts[count], ends[count] = row, x
-                        owners[count], helds[count] = g, h
-                    count += 1
-                    state = np.int64(machine.denied[state])
-                x += 1
-            if last and clauses.or_end and machine.accepts[state]:
-                if count < room:
-                    starts[count], ends[count] = row, end - 1
-                    owners[count], helds[count] = g, h
-                count += 1
-    return count
+
+    columns: tuple[NDArray[np.generic], ...]
+    initial: tuple[int | float, ...]
+    ints: NDArray[np.int64]
+    reals: NDArray[np.float64]
+    kept_ints: NDArray[np.int64]
+    kept_reals: NDArray[np.float64]
 
 
-@compiled
-def run_preferred(
-    codes: NDArray[np.generic],
-    clock: Ints,
-    machine: Preferred,
-    clauses: KernelClauses,
-    streams: Segments,
-    carried: Carried,
-    allowed: Allowed,
-    tracks: Tracks,
-    marks: NDArray[np.int32],
-    last: bool,
-) -> None:
-    """Write the starts of a batch with their windows; `last`: the streams end with it.
+@inlined
+def _judged(allowed: Allowed, at: int, end: int, row: int, last: int) -> tuple[bool, int]:
+    """Tell whether `having` allows a window, and from where on to look for later ends of its start."""
+    fine = True
+    if allowed.asked:
+        while at < end and allowed.start[at] == row and allowed.end[at] < last:
+            at += 1
+        fine = at < end and allowed.start[at] == row and allowed.end[at] == last
+    return fine, at
 
-    `marks` has for each row of the longest stream pairs of a state and a start.
-    """
-    limit, until, or_end = clauses.limit, clauses.until, clauses.or_end
-    leftmost, sharing = machine.leftmost, machine.sharing
-    places = marks.shape[1] // 2
-    waits = 1 if until else 0
-    t = 0
-    for g in range(len(streams.begin)):
-        begin, end = streams.begin[g], streams.end[g]
-        prefix = streams.state[g]
-        held = streams.held[g]
-        first = begin
-        own = t  # the first start of the stream
-        bound = tracks.skipped[g]
-        waiting = False  # an earlier start is undecided
-        pair = allowed.first[g] if allowed.asked else 0
-        pairs = allowed.first[g + 1] if allowed.asked else 0
-        for at in range(end - begin):
-            for place in range(places):
-                marks[at, 2 * place] = -1
-        while held < streams.held[g + 1] or first < end:
-            h = -1
-            candidate = NO_ROW
-            if held < streams.held[g + 1]:
-                h = held
-                held += 1
-                state = streams.slot[h]
-                row, since, x = carried.row[h], streams.clock[h], begin
-                candidate = carried.candidate[h]
-                if state < DEAD:
-                    continue  # the border of a pane
-            else:
-                x = row = first
-                first += 1
-                state = np.int64(machine.born[prefix])
-                prefix = np.int64(machine.prefix[prefix, machine.classes[codes[row]]])
-                if state < 0:
+
+@inlined
+def _noted(pairs: Pairs, count: int, start: int, end: int, stream: int, held: int) -> int:
+    """Return how many windows there are with this one; those beyond the room are not written."""
+    if count < len(pairs.start):
+        pairs.start[count], pairs.end[count] = start, end
+        pairs.stream[count], pairs.held[count] = stream, held
+    return count + 1
+
+
+def candidates_kernel(step: Any, load: Any, _store: Any, name: str) -> Kernel:
+    """Return the kernel that writes all windows that `having` has to judge."""
+
+    def run(codes, clock, machine, clauses, streams, carried, own, pairs, last):  # type: ignore[no-untyped-def]
+        """Write the windows, start by start, and return how many there are.
+
+        Those that there is no room for are only counted.
+        """
+        count = 0
+        limit, until = clauses.limit, clauses.until
+        classes = machine.classes
+        for g in range(len(streams.begin)):
+            begin, end = streams.begin[g], streams.end[g]
+            prefix = streams.state[g]
+            held = streams.held[g]
+            first = begin
+            while held < streams.held[g + 1] or first < end:
+                h = -1
+                if held < streams.held[g + 1]:
+                    h = held
+                    held += 1
+                    state = streams.slot[h]
+                    if state <= DEAD:
+                        continue
+                    row, since, x = carried.row[h], streams.clock[h], begin
+                    registers = load(own.ints, own.reals, h)
+                else:
+                    x = row = first
+                    first += 1
+                    state = np.int64(machine.born[prefix])
+                    prefix = np.int64(machine.prefix[prefix, classes[codes[row], 0]])
+                    if state < 0:
+                        continue
+                    since = clock[row] if limit >= 0 else 0
+                    registers = own.initial
+                while x < end and state != DEAD:
+                    registers, bits = step(x, registers, own.columns)
+                    cls = classes[codes[x], bits]
+                    if machine.accepts[state]:
+                        if machine.until[cls]:
+                            count = _noted(pairs, count, row, x - 1, g, h)
+                        state = np.int64(machine.denied[state])
+                    if limit >= 0 and too_old(since, clock[x], limit):
+                        state = DEAD
+                    state = np.int64(machine.move[state, cls])
+                    if machine.accepts[state] and not until:
+                        count = _noted(pairs, count, row, x, g, h)
+                        state = np.int64(machine.denied[state])
+                    x += 1
+                if last and clauses.or_end and machine.accepts[state]:
+                    count = _noted(pairs, count, row, end - 1, g, h)
+        return count
+
+    run.__name__ = run.__qualname__ = f"run_candidates_{name}"
+    return compiled(run)  # type: ignore[return-value]
+
+
+def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
+    """Return the kernel that writes the starts of a batch with their windows."""
+
+    def run(codes, clock, machine, clauses, streams, carried, own, allowed, tracks, marks, last):  # type: ignore[no-untyped-def]
+        """Write the starts; `last`: the streams end with the batch.
+
+        `marks` has for each row of the longest stream pairs of a state and a start.
+        """
+        limit, until, or_end = clauses.limit, clauses.until, clauses.or_end
+        leftmost, sharing = machine.leftmost, machine.sharing
+        classes = machine.classes
+        places = marks.shape[1] // 2
+        waits = 1 if until else 0
+        t = 0
+        number = 0  # of starts in all streams
+        for g in range(len(streams.begin)):
+            begin, end = streams.begin[g], streams.end[g]
+            prefix = streams.state[g]
+            held = streams.held[g]
+            first = begin
+            first_track = t
+            bound = tracks.skipped[g]
+            waiting = False  # an earlier start is undecided
+            pair = allowed.first[g] if allowed.asked else 0
+            pairs = allowed.first[g + 1] if allowed.asked else 0
+            for at in range(end - begin):
+                for place in range(places):
+                    marks[at, 2 * place] = -1
+            while held < streams.held[g + 1] or first < end:
+                h = -1
+                candidate = NO_ROW
+                if held < streams.held[g + 1]:
+                    h = held
+                    held += 1
+                    state = streams.slot[h]
+                    row, since, x = carried.row[h], streams.clock[h], begin
+                    candidate = carried.candidate[h]
+                    if state < DEAD:
+                        continue  # the border of a pane
+                    registers = load(own.ints, own.reals, h)
+                else:
+                    x = row = first
+                    first += 1
+                    state = np.int64(machine.born[prefix])
+                    prefix = np.int64(machine.prefix[prefix, classes[codes[row], 0]])
+                    if state < 0:
+                        continue
+                    since = clock[row] if limit >= 0 else 0
+                    registers = own.initial
+                if row <= bound:
                     continue
-                since = clock[row] if limit >= 0 else 0
-            if row <= bound:
-                continue
-            while pair < pairs and allowed.start[pair] < row:
-                pair += 1
-            next_end = pair
-            decided = state == DEAD
-            stopped = begin if decided else end
-            while x < end and not decided:
-                if places > 0:
-                    place = 2 * (state % places)
-                    at = x - begin
-                    if marks[at, place] == state:
-                        other = np.int64(marks[at, place + 1])
-                        aged = limit >= 0 and tracks.chosen[other] == NONE
-                        if not aged or tracks.stopped[other] > x:
-                            if tracks.candidate[other] + waits >= x:
-                                candidate = tracks.candidate[other]
-                            state, stopped = tracks.state[other], tracks.stopped[other]
-                            if not aged:
-                                decided = state == DEAD
-                                break
-                            marks[at, place + 1] = t  # this start goes on for longer
-                            x, stopped = stopped, end
-                            continue
-                    marks[at, place] = state
-                    marks[at, place + 1] = t
-                cls = machine.classes[codes[x]]
-                before = state
-                if machine.accepts[state]:
-                    fine = machine.until[cls]
-                    if fine and allowed.asked:
-                        next_end = _sought(allowed, next_end, pairs, row, x - 1)
-                        fine = _is_there(allowed, next_end, pairs, row, x - 1)
-                    if fine:
-                        candidate = x - 1
-                    state = np.int64(machine.confirmed[state] if fine else machine.denied[state])
-                if state != DEAD and limit >= 0 and too_old(since, clock[x], limit):
-                    state = before
-                    stopped = -1 - x  # too old: a younger start may go on from here
-                    break
-                state = np.int64(machine.move[state, cls])
-                if machine.accepts[state] and not until:
-                    fine = True
-                    if allowed.asked:
-                        next_end = _sought(allowed, next_end, pairs, row, x)
-                        fine = _is_there(allowed, next_end, pairs, row, x)
-                    if fine:
-                        candidate = x
-                    state = np.int64(machine.confirmed[state] if fine else machine.denied[state])
-                if state == DEAD:
+                while pair < pairs and allowed.start[pair] < row:
+                    pair += 1
+                next_end = pair
+                decided = state == DEAD
+                stopped = begin if decided else end
+                while x < end and not decided:
+                    if places > 0:
+                        place = 2 * (state % places)
+                        at = x - begin
+                        if marks[at, place] == state:
+                            other = np.int64(marks[at, place + 1])
+                            aged = limit >= 0 and tracks.chosen[other] == NONE
+                            if not aged or tracks.stopped[other] > x:
+                                if tracks.candidate[other] + waits >= x:
+                                    candidate = tracks.candidate[other]
+                                state, stopped = tracks.state[other], tracks.stopped[other]
+                                if not aged:
+                                    decided = state == DEAD
+                                    break
+                                marks[at, place + 1] = t  # this start goes on for longer
+                                x, stopped = stopped, end
+                                continue
+                        marks[at, place] = state
+                        marks[at, place + 1] = t
+                    registers, bits = step(x, registers, own.columns)
+                    cls = classes[codes[x], bits]
+                    before = state
+                    if machine.accepts[state]:
+                        fine = machine.until[cls]
+                        if fine:
+                            fine, next_end = _judged(allowed, next_end, pairs, row, x - 1)
+                        if fine:
+                            candidate = x - 1
+                        state = np.int64(
+                            machine.confirmed[state] if fine else machine.denied[state]
+                        )
+                    if state != DEAD and limit >= 0 and too_old(since, clock[x], limit):
+                        state = before
+                        stopped = -1 - x  # too old: a younger start may go on from here
+                        break
+                    state = np.int64(machine.move[state, cls])
+                    if machine.accepts[state] and not until:
+                        fine, next_end = _judged(allowed, next_end, pairs, row, x)
+                        if fine:
+                            candidate = x
+                        state = np.int64(
+                            machine.confirmed[state] if fine else machine.denied[state]
+                        )
+                    if state == DEAD:
+                        decided = True
+                        stopped = x
+                    x += 1
+                tracks.row[t], tracks.held[t], tracks.number[t] = row, h, number
+                tracks.state[t], tracks.candidate[t] = state, candidate
+                # While the stream is run, `chosen` is NONE for starts that grew too old: see `_settled`.
+                tracks.stopped[t], tracks.chosen[t] = stopped, HELD
+                if stopped < 0:
+                    tracks.stopped[t], tracks.chosen[t] = -1 - stopped, NONE
                     decided = True
-                    stopped = x
-                x += 1
-            tracks.row[t], tracks.held[t] = row, h
-            tracks.state[t], tracks.candidate[t] = state, candidate
-            # While the stream is run, `chosen` is NONE for starts that grew too old: see `_settled`.
-            tracks.stopped[t], tracks.chosen[t] = stopped, HELD
-            if stopped < 0:
-                tracks.stopped[t], tracks.chosen[t] = -1 - stopped, NONE
-                decided = True
-            elif not decided and last:
-                if machine.accepts[state] and or_end:
-                    fine = True
-                    if allowed.asked:
-                        next_end = _sought(allowed, next_end, pairs, row, end - 1)
-                        fine = _is_there(allowed, next_end, pairs, row, end - 1)
-                    if fine:
-                        tracks.candidate[t] = candidate = end - 1
-                decided = True
-            t += 1
-            if leftmost and not waiting:
-                if decided and candidate != NO_ROW:
-                    bound = max(candidate - sharing, row)
-                elif not decided:
-                    # The candidate of the first undecided start can only move to the right.
-                    waiting = True
-                    tracks.skipped[g] = bound
-                    bound = row if candidate == NO_ROW else max(candidate - sharing, row)
-        if not waiting:
-            tracks.skipped[g] = bound
-        t = _settled(tracks, own, t, begin, leftmost, last)
-        if machine.prunes and not last:
-            t = _without_losers(machine, tracks, own, t, end - waits)
-        tracks.up_to[g] = t
-        tracks.prefix[g] = prefix
+                elif not decided and last:
+                    if machine.accepts[state] and or_end:
+                        fine, next_end = _judged(allowed, next_end, pairs, row, end - 1)
+                        if fine:
+                            tracks.candidate[t] = candidate = end - 1
+                    decided = True
+                if not last:
+                    store(own.kept_ints, own.kept_reals, number, registers)
+                t += 1
+                number += 1
+                if leftmost and not waiting:
+                    if decided and candidate != NO_ROW:
+                        bound = max(candidate - sharing, row)
+                    elif not decided:
+                        # The candidate of the first undecided start can only move to the right.
+                        waiting = True
+                        tracks.skipped[g] = bound
+                        bound = row if candidate == NO_ROW else max(candidate - sharing, row)
+            if not waiting:
+                tracks.skipped[g] = bound
+            t = _settled(tracks, first_track, t, begin, leftmost, last)
+            if machine.prunes and not last:
+                t = _without_losers(machine, tracks, first_track, t, end - waits)
+            tracks.up_to[g] = t
+            tracks.prefix[g] = prefix
+        return True
+
+    run.__name__ = run.__qualname__ = f"run_preferred_{name}"
+    return compiled(run)  # type: ignore[return-value]
+
+
+# --- Without aggregates: all starts read the letters of the events
+
+
+@inlined
+def _no_step(_row: int, registers: Any, _columns: Any) -> Any:
+    return registers, 0
+
+
+@inlined
+def _no_registers(_ints: Any, _reals: Any, _at: int) -> Any:
+    return ()
+
+
+@inlined
+def _nothing_stored(_ints: Any, _reals: Any, _at: int, _registers: Any) -> None:
+    pass
+
+
+run_candidates = candidates_kernel(_no_step, _no_registers, _nothing_stored, "plain")
+run_preferred = preferred_kernel(_no_step, _no_registers, _nothing_stored, "plain")
+
+
+# --- After the events of a stream
+
+
+@inlined
+def _moved(tracks: Tracks, start: int, to: int) -> None:
+    """Move a start to another place."""
+    tracks.row[to], tracks.held[to] = tracks.row[start], tracks.held[start]
+    tracks.state[to], tracks.candidate[to] = tracks.state[start], tracks.candidate[start]
+    tracks.stopped[to], tracks.chosen[to] = tracks.stopped[start], tracks.chosen[start]
+    tracks.number[to] = tracks.number[start]
 
 
 @compiled
@@ -320,9 +369,8 @@ def _settled(tracks: Tracks, own: int, count: int, begin: int, leftmost: bool, l
         elif leftmost:
             waiting = True
         if chosen != NONE:
-            tracks.row[kept], tracks.held[kept] = tracks.row[s], tracks.held[s]
-            tracks.state[kept], tracks.candidate[kept] = tracks.state[s], tracks.candidate[s]
-            tracks.stopped[kept], tracks.chosen[kept] = tracks.stopped[s], chosen
+            _moved(tracks, s, kept)
+            tracks.chosen[kept] = chosen
             kept += 1
     return kept
 
@@ -354,10 +402,8 @@ def _without_losers(machine: Preferred, tracks: Tracks, own: int, count: int, ne
                 if loses and min(reached - sharing, row - 1) < tracks.row[other]:
                     continue
             rep[state] = kept
-        tracks.row[kept], tracks.held[kept] = row, tracks.held[s]
-        tracks.state[kept], tracks.candidate[kept] = state, candidate
-        tracks.stopped[kept], tracks.chosen[kept] = tracks.stopped[s], tracks.chosen[s]
-        if tracks.chosen[s] == HELD and candidate != NO_ROW:
+        _moved(tracks, s, kept)
+        if tracks.chosen[kept] == HELD and candidate != NO_ROW:
             if candidate >= best:
                 best, best_of, second = candidate, kept, best
             elif candidate > second:

@@ -2,150 +2,22 @@
 
 Two starts in one state may part, because their aggregates differ. So a start is followed from its
 first event to its end, and the events of a stream are read once for each start that is open there.
-What happens to the registers of a start with an event is a function `step`, which
-`wex.engine.machines.programs` writes for each window: all else is the same for all of them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from wex.engine.kernels.compiled import (
-    Kernel,
-    compiled,
-    compiled_without_refcounts,
-    inlined,
-    interpreted,
-)
+from wex.engine.kernels.compiled import Kernel, compiled_without_refcounts, inlined
 from wex.engine.kernels.lists import too_old
 
 if TYPE_CHECKING:
     from wex.engine.arrays import Bools, Ints
 
-LEAST = -(2**63)
 # The entry of a move has the next state and these flags: a window ends before the event, or with
 # it, and the start goes on.
 ENDS_BEFORE, ENDS_HERE, GOES_ON = 1, 2, 4
 FLAG_BITS = 3
-
-STEPS_AS_PYTHON = 50_000  # of a start, in all batches together: less than compiling takes
-
-
-# --- Functions that programs call
-
-
-@inlined
-def divide(left: float, right: float) -> float:
-    """Return a quotient by IEEE 754, as Python and as compiled code."""
-    if right != 0.0:
-        return left / right
-    if left == 0.0 or math.isnan(left):
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1.0, right)
-
-
-@compiled
-def multiplies(left: int, right: int) -> bool:
-    """Tell whether a product of whole numbers fits into 64 bits."""
-    if left == 0 or right == 0:
-        return True
-    if (left == LEAST and right == -1) or (right == LEAST and left == -1):
-        return False
-    product = left * right
-    # The quotient of a product that has wrapped around is not the other factor.
-    return product // right == left and product % right == 0
-
-
-@compiled
-def compare_mixed(whole: int, real: float) -> int:
-    """Return -1, 0 or 1 for a whole number below, equal to or above a real one, without rounding."""
-    if real >= 9223372036854775808.0:
-        return -1
-    if real < -9223372036854775808.0:
-        return 1
-    floor = math.floor(real)
-    part = int(floor)
-    if whole < part:
-        return -1
-    if whole > part:
-        return 1
-    return 0 if real == floor else -1
-
-
-@compiled
-def average(total: int, count: int) -> int:
-    """Return a quotient of whole numbers, rounded to the nearest, and to the even one of two."""
-    whole = total // count
-    rest = total - whole * count
-    twice = rest - (count - rest)
-    if twice > 0 or (twice == 0 and whole % 2 != 0):
-        whole += 1
-    return whole
-
-
-NAMES = {
-    "divide": divide,
-    "multiplies": multiplies,
-    "compare_mixed": compare_mixed,
-    "average": average,
-    "inf": math.inf,
-    "LEAST": LEAST,
-}
-
-
-# --- The kernel
-
-
-@lru_cache(maxsize=64)
-def tracked_kernel(source: str) -> TrackedKernel:
-    """Return the kernel of a program."""
-    return TrackedKernel(source)
-
-
-class TrackedKernel:
-    """The kernel for the functions `step`, `load` and `store` of a program.
-
-    Compiling takes seconds, and each program needs it. So a kernel runs as Python until it has made
-    many steps, and is compiled when it turns out to have much to do.
-    """
-
-    def __init__(self, source: str) -> None:
-        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-        names: dict[str, Any] = {"__name__": __name__, **NAMES}
-        exec(compile(source, f"<program {digest}>", "exec"), names)  # noqa: S102  (our own text)
-        functions = (names["step"], names["load"], names["store"])
-        for function in functions:
-            function.__name__ = function.__qualname__ = f"{function.__name__}_{digest}"
-        self._steps = 0
-        self._step, load, store = functions
-        self._compiled = _kernel(inlined(self._step), inlined(load), inlined(store), digest)
-        self._as_python = _kernel(self._counted, load, store, digest).function
-
-    def __call__(self, *arguments: Any) -> bool | None:
-        """Write the windows of a batch and the starts open after it.
-
-        False: there is no room; None: the kernel is to be compiled. Either way it is called again
-        with new buffers.
-        """
-        if self._steps > STEPS_AS_PYTHON:
-            return bool(self._compiled(*arguments))
-        with suppress(_ManyStepsError), interpreted():
-            return bool(self._as_python(*arguments))
-        return None
-
-    def _counted(self, *arguments: Any) -> object:
-        self._steps += 1
-        if self._steps > STEPS_AS_PYTHON:
-            raise _ManyStepsError
-        return self._step(*arguments)
-
-
-class _ManyStepsError(Exception):
-    """A kernel is worth being compiled."""
 
 
 @inlined
@@ -166,7 +38,9 @@ def reported(
     return written + 1
 
 
-def _kernel(step: Any, load: Any, store: Any, digest: str) -> Kernel:
+def tracked_kernel(step: Any, load: Any, store: Any, digest: str) -> Kernel:
+    """Return the kernel for the functions of a program."""
+
     def run(  # type: ignore[no-untyped-def]
         codes, clock, tables, clauses, streams, columns, initial, ints, reals, buffers, taken,
         kept_ints, kept_reals, last,

@@ -112,8 +112,9 @@ class Sliding(NamedTuple):
 class Preferred(NamedTuple):
     """The ordered automaton of a window, and its prefix automaton; see `preferred`.
 
-    `born[p]` is the state in which a start at prefix state p begins, -1: none does. `prunes` tells
-    that of two starts in one state the later one is often lost.
+    `classes[code, bits]` is the class of an event: `bits` are the truths of the predicates with
+    aggregates, 0 without them. `born[p]` is the state in which a start at prefix state p begins, -1:
+    none does. `prunes` tells that of two starts in one state the later one is often lost.
     """
 
     classes: NDArray[np.uint16]

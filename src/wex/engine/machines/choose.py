@@ -32,10 +32,10 @@ from wex.engine.kernels.types import (
     read_only,
 )
 from wex.engine.machines.configs import ConfigAutomaton
+from wex.engine.machines.own_letters import own_letters
 from wex.engine.machines.preferred import preferred_tables
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
-from wex.theory.terms import RunningTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from wex.compile import clauses as compiled
     from wex.compile.plan import Plan, PlannedWindow
+    from wex.engine.machines.own_letters import OwnLetters
     from wex.engine.machines.tracked import TrackedMachine
 
 MOST_CONFIGS = 256
@@ -52,13 +53,17 @@ BLOCK = 4096  # events that `configs` traces before it acts on them
 
 @dataclass(frozen=True)
 class Machine:
-    """A window, ready to run: a kernel and its tables. `kind` says which."""
+    """A window, ready to run: a kernel and its tables. `kind` says which.
+
+    `own` is what its starts have of their own, if predicates have aggregates.
+    """
 
     kind: str
     clauses: KernelClauses
     tables: Registers | Configs | Sliding | Automata | Preferred
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
+    own: OwnLetters | None = None
 
     def run(
         self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
@@ -125,13 +130,14 @@ def machine_of(
     window: PlannedWindow, plan: Plan, most_configs: int = MOST_CONFIGS
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
-    if window.preference is not None:
-        uses_letters = len(window.letters.guards) > CODED
-        clauses = kernel_clauses(window.clauses)
-        return Machine("preferred", clauses, preferred_tables(window), 0, uses_letters)
     clauses = kernel_clauses(window.clauses)
-    if any(isinstance(plan.guards[number], RunningTest) for number in window.letters.guards):
-        return tracked_machine(window, plan, clauses)
+    own = own_letters(window, plan)
+    if window.preference is not None:
+        letters = window.letters if own is None else own.shared
+        uses_letters = len(letters.guards) > CODED
+        return Machine("preferred", clauses, preferred_tables(window, own), 0, uses_letters, own)
+    if own is not None:
+        return tracked_machine(window, own, clauses)
     tables = MachineTables(window)
     # Where `within` may leave nothing to emit, config and letter do not decide whether a window cuts.
     decided = not (clauses.cuts and clauses.limit >= 0)

@@ -12,19 +12,27 @@ from wex.engine.machines.tables import codes_of
 
 if TYPE_CHECKING:
     from wex.compile.plan import PlannedWindow
+    from wex.engine.machines.own_letters import OwnLetters
 
 
-def preferred_tables(window: PlannedWindow) -> Preferred:
+def preferred_tables(window: PlannedWindow, own: OwnLetters | None) -> Preferred:
     """Return the tables of a window: its ordered automaton over classes of letters."""
     form, clauses = window.preference, window.clauses
     assert form is not None
     count = len(window.letters.rows)
     until = [window.until is not None and bool(window.until >> at & 1) for at in range(count)]
     ways = form.ways
-    by_letter, own = common_classes(form.prefix.classes.tolist(), ways.classes.tolist(), until)
-    columns = np.array(own, dtype=np.int64).reshape(-1, 3)
+    by_letter, keys = common_classes(form.prefix.classes.tolist(), ways.classes.tolist(), until)
+    columns = np.array(keys, dtype=np.int64).reshape(-1, 3)
+    if own is None:
+        classes = codes_of(window, by_letter).astype(np.uint16)[:, np.newaxis]
+    else:
+        classes = own.classes(by_letter)
+    # A start that grows old, or whose windows `having` denies, decides nothing about others; nor
+    # does one with aggregates of its own.
+    alike = clauses.limit is None and not (clauses.having or clauses.running)
     return Preferred(
-        codes_of(window, by_letter).astype(np.uint16),
+        np.ascontiguousarray(classes),
         np.ascontiguousarray(form.prefix.table[:, columns[:, 0]], dtype=np.int32),
         np.ascontiguousarray(form.starts),
         np.ascontiguousarray(ways.table[:, columns[:, 1]], dtype=np.int32),
@@ -34,6 +42,5 @@ def preferred_tables(window: PlannedWindow) -> Preferred:
         columns[:, 2].astype(np.bool_),
         clauses.keep == "leftmost",
         clauses.sharing,
-        # A start that grows old, or whose windows `having` denies, decides nothing about others.
-        clauses.keep == "leftmost" and clauses.limit is None and not clauses.having,
+        clauses.keep == "leftmost" and alike,
     )

@@ -1,8 +1,4 @@
-"""The machine for windows with aggregates in their predicates: a program and tables for `tracked`.
-
-The letters of such a window have two parts. The guards about events are evaluated for all rows, as
-those of other windows; the predicates with aggregates are evaluated by the program, for each start.
-"""
+"""The machine for windows with aggregates in their predicates: a program and tables for `tracked`."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wex import limits
-from wex.compile.plan import PlannedLetters
 from wex.engine.kernels.buffers import allocate, owners_of
+from wex.engine.kernels.programs import program_kernel
 from wex.engine.kernels.tracked import (
     ENDS_BEFORE,
     ENDS_HERE,
@@ -22,9 +18,8 @@ from wex.engine.kernels.tracked import (
     tracked_kernel,
 )
 from wex.engine.kernels.types import KernelResult, Segments, read_only
-from wex.engine.machines.programs import program_of
-from wex.engine.machines.tables import CODED, MachineTables
-from wex.theory.terms import RunningTest
+from wex.engine.machines.own_letters import OwnRegisters, empty_registers
+from wex.engine.machines.tables import MachineTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wex.compile.plan import Plan, PlannedWindow
+    from wex.compile.plan import PlannedWindow
     from wex.engine.kernels.types import KernelClauses
-    from wex.engine.machines.programs import Program
+    from wex.engine.machines.own_letters import OwnLetters
 
 
 class Tracked(NamedTuple):
@@ -52,21 +47,13 @@ class Tracked(NamedTuple):
     final: NDArray[np.bool_]
 
 
-class OwnRegisters(NamedTuple):
-    """The registers of starts, a row each: those of whole numbers and texts, and those of reals."""
-
-    ints: NDArray[np.int64]
-    reals: NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class TrackedMachine:
     """A window with aggregates in its predicates, ready to run."""
 
     clauses: KernelClauses
     tables: Tracked
-    program: Program
-    letters: PlannedLetters  # of the guards about events
+    own: OwnLetters
     kind: str = "tracked"
 
     def run(
@@ -81,17 +68,17 @@ class TrackedMachine:
     ) -> tuple[KernelResult, OwnRegisters]:
         """Return the windows of a batch, the starts that stay open, and their registers."""
         streams = Segments(*map(read_only, streams))
-        kernel = tracked_kernel(self.program.source)
+        kernel = program_kernel(self.own.program.source, tracked_kernel)
         rows = int((streams.end - streams.begin).sum())
         oldest = self.clauses.oldest_wins
         room = rows + (1 << 16)
         while True:
             buffers = allocate(streams, room, last=last)
             taken = np.zeros(len(codes) if oldest else 0, dtype=np.bool_)
-            kept = _registers(self.program, len(buffers.panes))
+            kept = empty_registers(self.own.program, len(buffers.panes))
             done = kernel(
                 codes, read_only(clock), self.tables, self.clauses, streams, tuple(columns),
-                self.program.initial, *map(read_only, registers), buffers, taken, *kept, last,
+                self.own.program.initial, *map(read_only, registers), buffers, taken, *kept, last,
             )  # fmt: skip
             if done:
                 break
@@ -121,40 +108,22 @@ class TrackedMachine:
         return self.tables.final[slot]
 
 
-def _registers(program: Program, count: int) -> OwnRegisters:
-    reals = program.registers.count("real")
-    ints = len(program.registers) - reals
-    return OwnRegisters(
-        np.empty((count, ints), dtype=np.int64), np.empty((count, reals), dtype=np.float64)
-    )
-
-
-def tracked_machine(window: PlannedWindow, plan: Plan, clauses: KernelClauses) -> TrackedMachine:
+def tracked_machine(
+    window: PlannedWindow, own: OwnLetters, clauses: KernelClauses
+) -> TrackedMachine:
     """Return the machine of a window with aggregates in its predicates."""
     tables = MachineTables(window)
-    guards = [plan.guards[number] for number in window.letters.guards]
-    own = [place for place, guard in enumerate(guards) if isinstance(guard, RunningTest)]
-    shared = [place for place in range(len(guards)) if place not in own]
-    rows = tuple(dict.fromkeys(tuple(row[at] for at in shared) for row in window.letters.rows))
-    letters = PlannedLetters(tuple(window.letters.guards[at] for at in shared), rows)
-    coded = len(shared) <= CODED
-    classes = np.zeros((1 << CODED if coded else len(rows), 1 << len(own)), dtype=np.uint16)
-    for letter, row in enumerate(window.letters.rows):
-        truths = tuple(row[at] for at in shared)
-        code = _bits(truths) if coded else rows.index(truths)
-        classes[code, _bits([row[at] for at in own])] = tables.by_letter[letter]
     moves, entry = _moves(tables, window, until=window.until is not None)
     return TrackedMachine(
         clauses,
         Tracked(
-            classes,
+            own.classes(tables.by_letter),
             np.ascontiguousarray(tables.prefix, dtype=np.int32),
             entry,
             moves,
             np.concatenate([tables.final, np.zeros(len(moves) - len(tables.final), np.bool_)]),
         ),
-        program_of(guard for guard in guards if isinstance(guard, RunningTest)),
-        letters,
+        own,
     )
 
 
@@ -181,7 +150,3 @@ def _moves(
         np.concatenate([moves + ends_before, moves[entries]]).astype(np.int32),
         entry.astype(np.int32),
     )
-
-
-def _bits(truths: Sequence[bool]) -> int:
-    return sum(true << bit for bit, true in enumerate(truths))

@@ -17,7 +17,6 @@ import pyarrow as pa
 from wex.engine.eval.guards import kleene
 from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import spans
-from wex.engine.machines.tracked import TrackedMachine
 from wex.engine.running_streams import ended
 from wex.engine.state import schema
 from wex.engine.state.state import State
@@ -255,8 +254,8 @@ class _NextEvents:
         """Return the column to read a field from: results of aggregates are in registers."""
         if not field.name.startswith(RESULT):
             return field
-        assert isinstance(self._machine, TrackedMachine)
-        program = self._machine.program
+        assert self._machine.own is not None
+        program = self._machine.own.program
         aggregate = test.aggregates[int(field.name[len(RESULT) :])]
         value, known = program.remembered[aggregate, -field.offset]
         column = self._held.column(schema.register(value))

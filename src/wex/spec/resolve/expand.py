@@ -18,7 +18,6 @@ from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
 from wex.spec.types import OTHER
-from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,8 +96,6 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
             message = f"with its lets expanded, this looks back {lookback:,} events"
             hint = f"the maximum lookback is {MAX_LOOKBACK:,}"
             problems.add("count-too-large", _place(item), message, hint)
-        if isinstance(item, tree.Window):
-            _check_preference_of_aggregates(item, problems)
         for node in _not_of_aggregates(item):
             message = f"`{node}`: this is computed of events, not of aggregates"
             hint = "aggregate it: `first(year(ts))`, `some(name like 'A%')`"
@@ -118,17 +115,6 @@ def deepest_lookback(node: tree.Node) -> int:
     """Return how many events back a node reads, at most."""
     reads = (part for part in tree.walk(node) if isinstance(part, tree.Ref | tree.IsFirst))
     return max((-part.offset for part in reads), default=0)
-
-
-def _check_preference_of_aggregates(window: tree.Window, problems: Problems) -> None:
-    """Note a choice by preference among windows whose predicates have aggregates."""
-    parts = [part for part in (*window.pairs, window.until) if part]
-    if window.keep and window.keep.text in PREFERENCE and any(map(uses_aggregates, parts)):
-        message = (
-            f"`keep {window.keep.text}` does not choose among windows with aggregates in predicates"
-        )
-        hint = "use `keep shortest`, `keep longest` or `keep disjoint`"
-        problems.add("clause-conflict", window.keep, message, hint)
 
 
 def _not_of_aggregates(item: tree.Node) -> list[tree.Node]:
