@@ -60,6 +60,7 @@ HABITS = [
     ("match a after match skip past last row", "keep leftmost", "match a {}"),
     ("pattern (a+)", "match", "{} (a+)"),
     ("match [x > avg(x) over (order by ts)]", "", "match [x > avg(x)]"),
+    ("sessions gap 30 minutes max 2 hours", "at most", "sessions gap 30 minutes {} 2 hours"),
 ]  # fmt: skip
 
 

@@ -68,7 +68,7 @@ class Program:
     """The text of `step`, `load` and `store`, the columns that it reads, the kinds of its registers.
 
     `remembered` has for an aggregate and a number of events back the registers of its result: its
-    value, and whether it is known.
+    value, and whether it is known. They are asked about the next event.
     """
 
     source: str
@@ -253,6 +253,8 @@ class _Writer:
         value, known, kind = self._argument(aggregate)
         kept, number = self._register(kind), self._register("whole")
         fresh = [f"{number} == 0"] if aggregate.name == "first" else []
+        if fresh:  # it is the same at the next event
+            self._places[aggregate, 1] = len(self._registers) - 2, len(self._registers) - 1
         self._if([*known, *fresh], f"{kept} = {value}", f"{number} = 1")
         return kept, self._always(aggregate, known) or f"{number} == 1"
 
