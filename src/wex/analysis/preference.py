@@ -79,7 +79,7 @@ class Delay:
 
     def most(self) -> int | None:
         """Return the delay by the ways of one start alone, or None if it has no bound."""
-        if self._begins_with_windows():
+        if self.clauses.running and self._begins_with_windows():
             return 1  # the next event makes a longer window, or decides
         if self.clauses.having or self.clauses.running:
             return self.window.longest_life  # any window may be the candidate
