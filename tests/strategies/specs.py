@@ -301,15 +301,17 @@ spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x"
 _run_values = st.one_of(
     integers, reals, durations, timestamps, dates, strings, _fields("ok", "side")
 )
+_lengths = st.builds(
+    lambda amount, unit: tree.Duration(tree.Int(amount), name(unit)),
+    st.integers(0, 90),
+    st.sampled_from(["seconds", "minutes"]),
+)
 runs = st.one_of(
     st.builds(tree.RunsOf, st.lists(_run_values.filter(_reads), min_size=1, max_size=2).map(tuple)),
     st.builds(tree.RunsWhere, predicates.filter(_reads)),
-    st.builds(
-        lambda amount, unit: tree.Sessions(tree.Duration(tree.Int(amount), name(unit))),
-        st.integers(0, 90),
-        st.sampled_from(["seconds", "minutes"]),
-    ),
+    st.builds(tree.Sessions, _lengths),
 )
+cut_sessions = st.builds(tree.Sessions, _lengths, _lengths)  # they have aggregates and few clauses
 
 
 # --- Predicates with aggregates over the window so far
@@ -407,15 +409,24 @@ running_regexes = regexes_of(_running_atom) | st.builds(
 )
 
 
+def with_runs(window: tree.Window, run: tree.Runs) -> tree.Window:
+    """Return a window of runs, with the clauses that it may have."""
+    window = replace(window, pairs=(), where=None, until=None, runs=run, unpadded=False)
+    if isinstance(run, tree.Sessions) and run.most is not None:
+        window = replace(window, keep=None, sharing=None, within=None, having=None)
+    return window
+
+
 @st.composite
 def windows(
     draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True, running: bool = True
 ) -> tree.Window:
     """Windows of every form, with every clause."""
+    all_runs = runs | cut_sessions if running else runs
     running = running and draw(st.sampled_from([False, False, True]))
     pair = st.builds(tree.Pair, st.none() | regexes, running_regexes if running else regexes)
     follow = running_predicates if running else predicates
-    run = draw(runs) if draw(st.integers(0, 5)) == 0 else None
+    run = draw(all_runs) if draw(st.integers(0, 5)) == 0 else None
     by_pairs = not run and (not formulas_too or draw(st.booleans()))
     values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
     # Names carry the window: two windows may measure different types.
@@ -427,19 +438,20 @@ def windows(
         name(called),
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
         where=None if by_pairs or run else draw(formulas()),
-        runs=run,
-        until=None if run else draw(st.none() | st.builds(tree.Until, follow, st.booleans())),
+        until=draw(st.none() | st.builds(tree.Until, follow, st.booleans())),
         within=draw(st.sampled_from([None, tree.Within(tree.Int(amount), name(unit))])),
         keep=draw(
             st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
         ),
-        unpadded=run is None and draw(st.booleans()),
+        unpadded=draw(st.booleans()),
         lookback=draw(st.none() | st.builds(tree.Int, st.integers(0, 4))),
         measures=tuple(measures),
         having=draw(
             st.sampled_from([None, tree.Compare((tree.Ref("size"), tree.Int(2)), (">=",))])
         ),
     )
+    if run:
+        return with_runs(window, run)
     return (
         draw(with_preference(window))
         if by_pairs and not running and draw(st.booleans())

@@ -87,6 +87,7 @@ class Definition:
         self.grams = Grams(stream, meaning.lookbacks[index], pad=not window.unpadded)
         self.first, self.count = self.grams.first, self.grams.count
         self.runs: set[Pair] | None = None
+        self.reports_behind = window.until is not None
         clause = meaning.runs[index]
         if clause is not None:  # `match` and `until` of the expanded window are not looked at
             padded = Grams(stream, meaning.lookbacks[index], pad=True)
@@ -210,8 +211,11 @@ class Definition:
         }
 
     def reported(self, e: int) -> int:
-        """Return where a window that ends at e is reported: at e, or with `until` or as a run at e + 1."""
-        return e if self.window.until is None and self.runs is None else e + 1
+        """Return where a window that ends at e is reported: at e, or with `until` or as a run at e + 1.
+
+        Sessions that `at most` cuts are in the order of their ends, as windows by preference.
+        """
+        return e + 1 if self.reports_behind else e
 
     # --- W2: within
 

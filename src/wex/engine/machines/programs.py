@@ -68,7 +68,7 @@ class Program:
     """The text of `step`, `load` and `store`, the columns that it reads, the kinds of its registers.
 
     `remembered` has for an aggregate and a number of events back the registers of its result: its
-    value, and whether it is known.
+    value, and whether it is known. They are asked about the next event.
     """
 
     source: str
@@ -257,7 +257,10 @@ class _Writer:
     def first(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         kept, number = self._register(kind), self._register("whole")
-        chosen = f"{value} if {number} == 0 else {kept}" if aggregate.name == "first" else value
+        chosen = value
+        if aggregate.name == "first":  # it is the same at the next event
+            chosen = f"{value} if {number} == 0 else {kept}"
+            self._places[aggregate, 1] = len(self._registers) - 2, len(self._registers) - 1
         self._if(known, f"{kept} = {chosen}", f"{number} = 1")
         return kept, self._always(aggregate, known) or f"{number} == 1"
 
