@@ -153,7 +153,9 @@ def tracked_machine(window: PlannedWindow, plan: Plan, clauses: KernelClauses) -
             moves,
             np.concatenate([tables.final, np.zeros(len(moves) - len(tables.final), np.bool_)]),
         ),
-        program_of(guard for guard in guards if isinstance(guard, RunningTest)),
+        program_of(
+            (guard for guard in guards if isinstance(guard, RunningTest)), plan.stream.nullable
+        ),
         letters,
     )
 
