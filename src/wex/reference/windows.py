@@ -109,9 +109,7 @@ class Definition:
     def windows(self) -> list[Window]:
         """Return the windows that are kept, in the order in which they are reported."""
         short = self.w2(self.w1(self.w0()))
-        if self._having is not None:
-            self._measure_all(short)
-        kept = self.w4(self.w3(short))
+        kept = self.w4(self.w3(short) if self._having is None else self._judged(short))
         self._measure_all(kept)
         self._check_dates(kept)
         windows = [Window(b, e, self.reported(e), self.measured((b, e))) for b, e in kept]
@@ -243,6 +241,22 @@ class Definition:
         if self._having is None:
             return pairs
         return {pair for pair in self._in_order(pairs) if self._has(self._having, pair)}
+
+    def _judged(self, pairs: set[Pair]) -> set[Pair]:
+        """Return W3 without the windows that `having` does not have to judge, nor measure.
+
+        Those are the ones that `keep` excludes because of a window with an earlier end.
+        """
+        fine: set[Pair] = set()
+        keep = self.window.keep.text if self.window.keep else "all"
+        for end in sorted({e for _, e in pairs}):
+            taken: set[int] = set()
+            for b, e in self.w4(fine) if keep in ("shortest", "disjoint") else ():
+                taken |= {b} if keep == "shortest" else set(range(e + 1))
+            left = {(b, e) for b, e in pairs if e == end and b not in taken}
+            self._measure_all(left)
+            fine |= self.w3(left)
+        return fine
 
     def _has(self, having: Guard, pair: Pair) -> bool:
         try:

@@ -39,7 +39,7 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from wex.spec.types import Type
     from wex.theory.terms import Aggregate, RunningTest
@@ -82,16 +82,19 @@ class Program:
         return tuple(0.0 if kind == "real" else 0 for kind in self.registers)
 
 
-def program_of(tests: Iterable[RunningTest]) -> Program:
-    """Return the program for the predicates with aggregates of a window, a bit for each of them."""
-    return _Writer(list(tests)).program()
+def program_of(tests: Iterable[RunningTest], nullable: Collection[str]) -> Program:
+    """Return the program for the predicates with aggregates of a window, a bit for each of them.
+
+    `nullable` are the fields that may be NULL: an aggregate skips events without its argument.
+    """
+    return _Writer(list(tests), nullable).program()
 
 
 class _Writer:
     """Writes the program of a window."""
 
-    def __init__(self, tests: list[RunningTest]) -> None:
-        self._tests = tests
+    def __init__(self, tests: list[RunningTest], nullable: Collection[str]) -> None:
+        self._tests, self._nullable = tests, nullable
         self._columns: dict[Column, str] = {}
         self._registers: list[RegisterKind] = []
         self._lines: list[str] = []
@@ -328,7 +331,7 @@ class _Writer:
                 return str(int(value)), TRUE
             case Constant(int() | Fraction() as value):
                 return _literal(FLOATING.constant(value)), TRUE
-            case Field(_, 0):
+            case Field(name, 0) if name not in self._nullable:
                 return self._column("value", term), TRUE
         return self._column("value", term), self._column("known", term)
 
