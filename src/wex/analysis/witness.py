@@ -24,7 +24,6 @@ from wex.reference.windows import Definition, Grams
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
 from wex.stages import compile_window
 from wex.theory.terms import (
-    NULL_FLAG,
     Absolute,
     Arithmetic,
     Calendar,
@@ -33,6 +32,7 @@ from wex.theory.terms import (
     Field,
     Local,
     Negative,
+    NullFlag,
     atoms,
 )
 
@@ -130,7 +130,7 @@ def _filled(
         if whole.get(name) is not None:
             filled[name] = whole[name]
             continue
-        if event.get(NULL_FLAG + name):
+        if event.get(NullFlag(name)):
             filled[name] = None
             continue
         if name in event and name in query.ranks:

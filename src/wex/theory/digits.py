@@ -24,6 +24,7 @@ from wex.theory.terms import (
     Not,
     Op,
     Or,
+    Symbol,
     Term,
     atoms,
     fields,
@@ -33,7 +34,6 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-DIGIT = "\2"  # begins the name of a digit
 MOST_PLACES = 6
 
 
@@ -102,7 +102,7 @@ class Digits:
 
     def field(self, index: int, offset: int) -> Field:
         """Return a digit as a field of its own."""
-        return Field(f"{DIGIT}{index} {self.name}", offset, INT)
+        return Field(Symbol(f"digit {index} {self.name}"), offset, INT)
 
     def bounds(self) -> dict[str, int]:
         """Return how many values each digit has; the largest has no bound."""
