@@ -44,6 +44,7 @@ _whole_atoms = st.sampled_from(
         "n + n[-1] = 2",
         "n < 2",
         "n % 2 = 0",
+        "n % 3 = n[-1] % 3",
         "n[-1] // 2 = 0",
         "floor(n, 2, 1) = 1",
         "true",
