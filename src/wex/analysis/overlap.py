@@ -79,7 +79,7 @@ class Overlap:
             )
         bound, reason = min(bounds)
         exact = bound == 1 and self.analysis.contexts.regions.exact and not clauses.having
-        exact = exact and clauses.within_time is None
+        exact = exact and clauses.within_time is None and not clauses.running
         return self._bounded(bound, reason, exact=exact, builder=self._one_window)
 
     def _bounded(

@@ -16,6 +16,7 @@ from wex.analysis.counting.multiset import vector_after
 from wex.analysis.counting.ordered import StartLists
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
+from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
@@ -256,7 +257,7 @@ class Analysis:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
         if clauses.keep == "leftmost":
-            return Delay(self).held_by_leftmost()
+            return Leftmost(Delay(self)).held()
         counted = clauses.within_events is None or window.counted
         faithful = (
             counted

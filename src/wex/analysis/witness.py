@@ -15,9 +15,12 @@ from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
 from wex.compile.stream_order import unranked
+from wex.engine.engine import engine_of
 from wex.engine.find import find
 from wex.engine.input.columns import conform
 from wex.engine.input.sorting import sort
+from wex.engine.kernels.compiled import interpreted
+from wex.engine.running_streams import RunningStreams
 from wex.errors import DataError, LimitError
 from wex.reference.running import holds_so_far
 from wex.reference.streams import Stream, streams
@@ -317,6 +320,17 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
             starts = {start: state for start, state in starts.items() if first[state] == start}
         most = max(most, list(starts), key=len)
     return most
+
+
+def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int | None:
+    """Return how many starts the engine holds at the end of a stream; None if it does not conform."""
+    if conforming_stream(meaning, events) is None:
+        return None
+    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
+    streams = RunningStreams(engine_of(alone))
+    with interpreted():
+        streams.feed(table_of(meaning, events))
+    return streams.held()
 
 
 def own_letters(
