@@ -180,8 +180,9 @@ def rebuilt_runs(node: tree.Runs | None) -> dict[str, Any]:
             return {"runs_of": list(map(rebuilt, values))}
         case tree.RunsWhere(predicate):
             return {"runs_where": rebuilt(predicate)}
-        case tree.Sessions(gap):
-            return {"sessions_gap": rebuilt(gap)}
+        case tree.Sessions(gap, most):
+            length = {} if most is None else {"sessions_at_most": rebuilt(most)}
+            return {"sessions_gap": rebuilt(gap), **length}
     return {}
 
 
@@ -299,6 +300,7 @@ untyped: Any = w  # calls that a type checker rejects must be rejected at run ti
         (lambda t: t.price > object(), "wrong-sort"),
         (lambda t: untyped.window("w", after=untyped.any), "nothing-to-match"),
         (lambda t: untyped.window("w", match=untyped.any, or_end=True), "clause-conflict"),
+        (lambda t: untyped.window("w", sessions_at_most=3), "clause-conflict"),
         (lambda t: untyped.window("w", match=untyped.any, within=t.price), "wrong-sort"),
         (lambda t: untyped.spec(t, untyped.window("w", match=t.price)), "wrong-sort"),
         (lambda t: untyped.spec(t, untyped.window("w", match=t.ok.times(5, 2))), "counts-reversed"),

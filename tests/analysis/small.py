@@ -44,6 +44,7 @@ _whole_atoms = st.sampled_from(
         "n + n[-1] = 2",
         "n < 2",
         "n % 2 = 0",
+        "n % 3 = n[-1] % 3",
         "n[-1] // 2 = 0",
         "floor(n, 2, 1) = 1",
         "true",
@@ -51,9 +52,19 @@ _whole_atoms = st.sampled_from(
 )
 
 
-def regexes(*, finite: bool) -> st.SearchStrategy[str]:
+_finite_running = st.sampled_from(
+    ["count() <= 2", "first(x) = x", "last(x)[-1] = x", "count() filter [ok] < 2", "some(ok)"]
+)
+_whole_running = st.sampled_from(
+    ["count() <= 2", "n >= first(n)", "n > max(n)[-1]", "sum(n) <= 2", "n < avg(n)", "min(n) = 0"]
+)
+
+
+def regexes(*, finite: bool, running: bool = False) -> st.SearchStrategy[str]:
     """Return regular expressions over the fields of one of the streams."""
     atoms = _finite_atoms if finite else _whole_atoms
+    if running:
+        atoms = atoms | (_finite_running if finite else _whole_running)
     leaf = st.one_of(
         atoms.map("[{}]".format), atoms.map("[not ({})]".format), st.just("any"), st.just("()")
     )
@@ -83,9 +94,14 @@ def _runs(*, whole: bool) -> st.SearchStrategy[str]:
 
 @st.composite
 def spec_texts(
-    draw: st.DrawFn, *, windows: int = 1, having: bool = False, preference: bool = False
+    draw: st.DrawFn,
+    *,
+    windows: int = 1,
+    having: bool = False,
+    preference: bool = False,
+    running: bool = False,
 ) -> str:
-    """Draw the text of a spec over few values; with `having` and by preference if asked for."""
+    """Draw the text of a spec over few values; with `having`, by preference, with aggregates if asked for."""
     whole = draw(st.booleans())
     atoms = _whole_atoms if whole else _finite_atoms
     expressions = regexes(finite=not whole)
@@ -95,7 +111,11 @@ def spec_texts(
     for at in range(windows):
         pairs = draw(
             st.lists(
-                st.tuples(st.one_of(st.none(), expressions), expressions), min_size=1, max_size=2
+                st.tuples(
+                    st.one_of(st.none(), expressions), regexes(finite=not whole, running=running)
+                ),
+                min_size=1,
+                max_size=2,
             )
         )
         shown = [
@@ -108,7 +128,8 @@ def spec_texts(
             lines.append(f"window w{at} {' or '.join(shown)}")
             lines.append(draw(st.sampled_from(["", "", "unpadded"])))
             until = draw(st.sampled_from(["", "", "", "until [{}]", "until [{}] or end"]))
-            lines.append(until.format(draw(atoms)))
+            asked = (_whole_running if whole else _finite_running) if running else atoms
+            lines.append(until.format(draw(st.one_of(atoms, asked))))
         lines.append(draw(st.sampled_from(["", "", "", "within 3 events"])))
         keeps = ["all", "all", "shortest", "longest", "disjoint"]
         lines.append(f"keep {draw(st.sampled_from(keeps))}")

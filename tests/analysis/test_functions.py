@@ -155,3 +155,20 @@ RELATIONS = [
 @given(_windows(RELATIONS))
 def test_verdicts_about_quotients_agree_with_every_short_stream(window: str) -> None:
     compare(f"stream s (n int) assume [0 <= n and n <= 2]* {window}", longest=5, decided=False)
+
+
+@pytest.mark.parametrize(
+    ("match", "answers"),
+    [
+        ("[n % 3 = 0 and n % 4 = n[-1] % 4]{2}", ["2", "2", "2"]),
+        ("[n % 6 = 0] [n % 4 = n[-1] % 4] [n // 12 = n[-1] // 12]", ["3", "3", "3"]),
+        ("[n % 6 = 1] [n % 4 = 2 and n % 12 = n[-1] % 12]", ["0", "1", "0"]),
+        ("[n % 2 = n[-1] % 2]+ until [n % 3 = 0]",
+         ["unbounded (linear)", "unbounded (linear)", "unbounded (quadratic)"]),
+    ],
+)  # fmt: skip
+def test_sizes_that_do_not_divide_each_other_have_exact_answers(
+    match: str, answers: list[str]
+) -> None:
+    report = wex.check(f"stream s (n int) window w match {match}")["w"]
+    assert list(map(str, report.answers.values())) == answers

@@ -148,6 +148,47 @@ def test_the_engine_never_holds_more(text: str) -> None:
         assert processor.held() <= held.bound
 
 
+@few
+@given(spec_texts(preference=True) | spec_texts(preference=True, having=True))
+def test_the_engine_never_decides_later(text: str) -> None:
+    spec = wex.parse(text)
+    meaning = meaning_of(spec)
+    delay = wex.check(spec)["w0"].delay
+    assert delay is not None
+    if delay.bound is not None:
+        for at, ends in enumerate(_reports(spec, _long_stream(meaning))):
+            assert all(at - end <= delay.bound for end in ends)
+    if delay.bound and delay.exact:
+        events = delay.witness(delay.bound).to_pylist()
+        assert len(events) - 1 - delay.bound in _reports(spec, events)[-1]
+
+
+@few
+@given(spec_texts(preference=True))
+def test_the_engine_waits_and_holds_as_long_as_the_analysis_says(text: str) -> None:
+    spec = wex.parse(text)
+    report = wex.check(spec)["w0"]
+    assert report.delay is not None
+    if report.held.growth is not None:
+        processor = wex.Processor(spec)
+        processor.feed(report.held.witness(9))
+        assert processor.held() >= 9
+    if report.delay.growth is not None:
+        events = report.delay.witness(9).to_pylist()
+        early = {end for ends in _reports(spec, events) for end in ends}
+        late = {row["end_index"] for row in wex.find(spec, report.delay.witness(9)).to_pylist()}
+        assert any(end + 9 < len(events) for end in late - early)
+
+
+def _reports(spec: wex.Spec, events: list[dict[str, object]]) -> list[list[int]]:
+    """Return the ends of the windows that each event decides."""
+    processor = wex.Processor(spec)
+    return [
+        processor.feed({name: [value] for name, value in event.items()})["end_index"].to_pylist()
+        for event in events
+    ]
+
+
 def _long_stream(meaning: wex.spec.Meaning) -> list[dict[str, object]]:
     """Return a stream that conforms, as long as one goes."""
     choose = random.Random(len(str(meaning.spec)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import wex
@@ -13,17 +15,24 @@ HEAD = "stream s (x enum('a', 'b', 'c')) let a = x = 'a' let b = x = 'b' let c =
     ("text", "delay", "held"),
     [
         ("a any*? b keep preferred", "0", "unbounded (linear)"),
-        ("a any*? b keep leftmost", "at most 0", "at most 2"),
+        ("a any*? b keep leftmost", "0", "at most 2"),
         ("a any* b keep preferred", "unbounded (linear)", "unbounded (linear)"),
-        ("a any* b keep leftmost", "unbounded (linear)", "unknown"),
+        ("a any* b keep leftmost", "unbounded (linear)", "at most 3"),
         ("a any* b keep leftmost within 3 events", "at most 3", "at most 3"),
-        ("any a+ b+ keep leftmost", "at most 1", "at most 3"),
-        ("any a+ b+ keep leftmost sharing 1 event", "at most 1", "at most 4"),
+        ("any a+ b+ keep leftmost", "1", "at most 3"),
+        ("any a+ b+ keep leftmost sharing 1 event", "1", "at most 4"),
         ("a | a a keep preferred", "0", "1"),
-        ("a a | a keep preferred", "at most 1", "2"),
-        ("a+ keep preferred until [c]", "at most 1", "unbounded (linear)"),
-        ("a b* keep preferred until [b]", "at most 2", "1"),
-        ("a b* c | b keep leftmost", "unknown", "unknown"),
+        ("a a | a keep preferred", "1", "2"),
+        ("a+ keep preferred until [c]", "1", "unbounded (linear)"),
+        ("a b* keep preferred until [b]", "2", "1"),
+        ("a any | a keep preferred", "at most 1", "2"),  # the next event always replaces it
+        ("a (b b b)? keep preferred", "3", "1"),
+        ("a b{0,4} keep preferred", "1", "1"),
+        ("a b{0,4} keep preferred until [c]", "1", "1"),
+        ("a any* b | c keep leftmost", "unbounded (linear)", "unbounded (linear)"),
+        ("a (any* b)? keep leftmost", "unbounded (linear)", "unbounded (linear)"),
+        ("a b* c | b keep leftmost", "unbounded (linear)", "unbounded (linear)"),
+        ("a any* b | b c keep leftmost", "unbounded (linear)", "at most 5"),
         ("a+ keep preferred measure count() as n having n > 1", "unknown", "unknown"),
     ],
 )
@@ -56,6 +65,56 @@ def test_a_witness_of_the_delay_has_a_window_that_changes(rest: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "any a+ b+ keep leftmost",
+        "a a | a keep preferred",
+        "a+ keep preferred until [c]",
+        "a b* keep preferred until [b]",
+        "a (b b b)? keep preferred",
+        "a (b b b)? | c keep leftmost",
+    ],
+)
+def test_a_witness_of_a_bounded_delay_is_decided_at_its_last_event(text: str) -> None:
+    spec = wex.parse(HEAD + text)
+    answer = wex.check(spec)["w"].delay
+    assert answer is not None
+    assert answer.exact
+    assert answer.bound
+    for n in range(1, answer.bound + 1):
+        letters = answer.witness(n)["x"].to_pylist()
+        processor = wex.Processor(spec)
+        reported = [processor.feed({"x": [letter]})["end_index"].to_pylist() for letter in letters]
+        end = len(letters) - 1 - n
+        assert not any(end in ends for ends in reported[:-1])
+        assert end in reported[-1] or n < answer.bound
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a any* b | c keep leftmost",
+        "a (any* b)? keep leftmost",
+        "a b* c | b keep leftmost",
+        "a any* c | b keep leftmost sharing 1 event",
+    ],
+)
+def test_any_number_of_windows_waits_for_an_earlier_start(text: str) -> None:
+    spec = wex.parse(HEAD + text)
+    report = wex.check(spec)["w"]
+    assert report.delay is not None
+    for n in (1, 3, 10):
+        processor = wex.Processor(spec)
+        processor.feed(report.held.witness(n))
+        assert processor.held() >= n
+        processor = wex.Processor(spec)
+        stream = report.delay.witness(n)
+        processor.feed(stream)
+        ended = processor.close()["end_index"].to_pylist()
+        assert any(end + n < stream.num_rows for end in ended)
+
+
+@pytest.mark.parametrize(
     ("one", "two", "same"),
     [
         ("a (b | c) keep preferred", "a b | a c keep preferred", True),
@@ -75,3 +134,37 @@ def test_equivalence_by_preference(one: str, two: str, same: bool | None) -> Non
     assert comparison.holds is same, comparison
     if same is False:
         assert comparison.witness is not None
+
+
+@pytest.fixture
+def aggregates(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the head of a spec that may use aggregates under `keep preferred` and `keep leftmost`."""
+    resolver = importlib.import_module("wex.spec.resolve.expand")
+    monkeypatch.setattr(resolver, "_check_preference_of_aggregates", lambda *_: None, raising=False)
+    return "stream s (ts timestamp, x int) order by ts assume [ts - ts[-1] >= 1 second]* window w match "
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "delay"),
+    [
+        ("any [x > max(x)[-1]]+ keep preferred", "unknown", "at most 1"),
+        ("any [x > max(x)[-1]]+ keep leftmost", "unknown", "unknown"),
+        ("any ([x > first(x)] any)? keep preferred", "at most 3", "at most 2"),
+        ("any [x > first(x)]{0,3} keep leftmost", "at most 4", "at most 4"),
+        ("[count() <= 5]+ keep preferred", "at most 5", "at most 1"),
+        ("[ts - first(ts) <= 5 seconds]+ keep leftmost", "at most 6", "at most 6"),
+        ("any [x > first(x)]* keep preferred until [x < min(x)]", "unknown", "unknown"),
+        ("any [x > first(x)]* keep leftmost within 4 events", "at most 4", "at most 4"),
+    ],
+)
+def test_preference_with_aggregates_has_bounds_or_none(
+    aggregates: str, text: str, held: str, delay: str
+) -> None:
+    report = wex.check(aggregates + text)["w"]
+    assert (str(report.held), str(report.delay)) == (held, delay)
+    assert not any(answer.exact or answer.growth for answer in report.answers.values())
+
+
+def test_equal_windows_with_aggregates_are_equivalent_by_preference(aggregates: str) -> None:
+    one, two = (aggregates + f"any [x > first(x)]{more} keep leftmost" for more in ("+", "{1,}"))
+    assert wex.equivalent(one, two).holds

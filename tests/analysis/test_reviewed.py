@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 import wex
@@ -103,3 +104,34 @@ def test_a_promise_that_no_stream_keeps_is_broken_by_the_first_event() -> None:
     with pytest.raises(wex.DataError) as caught:
         wex.find(text, {"x": ["a"]})
     assert (caught.value.code, caught.value.position) == ("assumption", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("stream s (`\1x` bool, x int) window w match [x is null and not `\1x`]",
+         {"\1x": False, "x": None}),
+        ("stream s (`null x` bool, x int) window w match [x is null and not `null x`]",
+         {"null x": False, "x": None}),
+        ("stream s (`\x020 n` int, n int) window w match [n % 2 = 0 and `\x020 n` = 1]",
+         {"\x020 n": 1, "n": 4}),
+        ("stream s (`digit 0 n` int, n int) window w match [n % 2 = 0 and `digit 0 n` = 1]",
+         {"digit 0 n": 1, "n": 4}),
+        ("stream s (`a\0b` int, `a\0c` int) window w match [`a\0b` > `a\0c` and not `a\0c` > `a\0b`[-1]]",
+         {"a\0b": 2, "a\0c": 1}),
+    ],
+)  # fmt: skip
+def test_no_column_has_the_name_of_a_symbol_of_the_solver(
+    text: str, event: dict[str, object]
+) -> None:
+    assert wex.find(text, {name: pa.array([value]) for name, value in event.items()}).num_rows == 1
+    answer = wex.check(text)["w"].overlap
+    assert (answer.bound, answer.exact) == (1, True)
+    assert wex.find(text, answer.witness(1)).num_rows == 1
+
+
+def test_an_order_column_is_not_listed_value_by_value() -> None:
+    # Whether a whole number has few values was found out by listing them, for seconds.
+    report = wex.check("stream s (t int) order by t window w match [t > 5]")["w"]
+    assert [str(answer) for answer in report.answers.values()] == ["1", "1", "1"]
+    assert report.regions == 3

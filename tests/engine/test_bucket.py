@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from tests.engine.compare import assert_same_streams, outcome
+from tests.engine.compare import assert_same_arrivals, assert_same_streams, outcome
 from tests.engine.tables import SPEC, microseconds, table
 from tests.strategies import streams
 from tests.strategies.specs import pair_specs
@@ -103,8 +103,10 @@ def test_any_spec_in_any_batches(spec: wex.Spec, events: list[Event], data: st.D
         # Rows are checked when they arrive, before the events ahead of them have run.
         assert found.code in [outcome_code(spec, whole.slice(row, 1)) for row in range(len(events))]
         assert isinstance(expected, wex.DataError)
-    else:
+    elif isinstance(found, wex.DataError) or isinstance(expected, wex.DataError):
         assert_same_streams(found, expected, spec, whole)
+    else:
+        assert_same_arrivals(found, expected, spec)
 
 
 def outcome_code(spec: wex.Spec, table: pa.Table) -> str | None:

@@ -18,6 +18,7 @@ GAP = "t - t[-1] > 7 seconds"
 LATE = "t - first(t) > 9 seconds"
 BY_THE_CLOCK = [  # the event that `until` waits for, or that ends all better ways, is known by its time
     "sessions gap 7 seconds measure count() as n, sum(x) as total",
+    "sessions gap 7 seconds at most 9 seconds measure count() as n, sum(x) as total",
     "runs of floor(t, 10 seconds) measure sum(x) as total",
     "runs of floor(t, 10 seconds, 3 seconds), year(t)",
     f"match [x > 0] [not {GAP}]* until [{GAP}] or end measure sum(x) as total",

@@ -17,20 +17,26 @@ from tests.engine.compare import (
 from tests.strategies import specs, streams
 from tests.strategies.specs import pair_specs, with_scales
 from tests.strategies.streams import some_events
-from wex.engine.engine import Engine, engine_of
+from wex.engine.engine import engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.spec.vocabulary import PREFERENCE
-from wex.stages import plan_of as planned
 from wex.theory.evaluate import Event
 
 
-@given(pair_specs, some_events)
-def test_find_is_the_definition(spec: tree.Spec, events: list[Event]) -> None:
+@given(pair_specs, some_events, st.data())
+def test_every_way_to_run_is_the_definition(
+    spec: tree.Spec, events: list[Event], data: st.DataObject
+) -> None:
+    """One law for all ways: `find`, the machine that moves lists, and a processor, however cut."""
     table = streams.table(events)
     found, expected = outcome(wex.find, spec, table), outcome(find_by_definition, spec, table)
     assert_as_defined(found, expected, spec)
+    assert_same(outcome(find_moving, spec, table), found)
+    ordered = PreparedInput(engine_of(spec), table).table if table.num_rows else table
+    by_time = ordered.sort_by([("ts", "ascending")]) if ordered.num_rows else ordered
+    assert_same_streams(outcome(run_cut, spec, by_time, data), found, spec, table)
 
 
 @given(specs.specs(most=1).map(with_scales), st.lists(streams.events, max_size=5))
@@ -43,24 +49,6 @@ def test_find_is_the_definition_of_formulas(spec: tree.Spec, events: list[Event]
     except wex.LimitError:
         return
     assert_as_defined(found, expected, spec)
-
-
-@given(pair_specs, some_events)
-def test_one_config_is_enough(spec: tree.Spec, events: list[Event]) -> None:
-    table = streams.table(events)
-    assert_same(outcome(find_moving, spec, table), outcome(wex.find, spec, table))
-
-
-@given(pair_specs, some_events, st.data())
-def test_every_cut_gives_the_same(
-    spec: tree.Spec, events: list[Event], data: st.DataObject
-) -> None:
-    table = streams.table(sorted(events, key=lambda event: event["ts"] or 0))
-    engine = Engine(planned(spec))
-    ordered = PreparedInput(engine, table).table if table.num_rows else table
-    by_time = ordered.sort_by([("ts", "ascending")]) if ordered.num_rows else ordered
-    found, expected = outcome(run_cut, spec, by_time, data), outcome(wex.find, spec, table)
-    assert_same_streams(found, expected, spec, table)
 
 
 def run_cut(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:

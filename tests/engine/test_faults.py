@@ -67,12 +67,12 @@ def fault(run: object, *data: object) -> wex.DataError | None:
     return None
 
 
-def in_pieces(whole: pa.Table, chance: random.Random) -> None:
-    processor, row = wex.Processor(SPEC), 0
+def in_pieces(whole: pa.Table, chance: random.Random, spec: wex.Spec = SPEC) -> None:
+    processor, row = wex.Processor(spec), 0
     while row < whole.num_rows:
         size = chance.randint(1, 4)
         processor.feed(whole.slice(row, size))
-        processor = wex.Processor.restore(SPEC, processor.state())
+        processor = wex.Processor.restore(spec, processor.state())
         row += size
     processor.close()
 
@@ -92,6 +92,53 @@ def test_one_stream_in_any_pieces(rows: Events, chance: random.Random) -> None:
     found = fault(wex.find, SPEC, whole)
     assert alike(found, expected)
     assert told(fault(in_pieces, whole, chance)) == told(found)
+
+
+# Windows whose measures fail: `keep` may have excluded them before `having` judges them.
+JUDGED = [
+    wex.parse(f"{str(SPEC).partition('assume')[0]} window w {match} keep {keep} {measures}")
+    for match in (
+        "match any+",
+        "match [n > 1] any* [side = 'b']",
+        "match any any? until [side = 'b'] or end",
+        "match any [n <= max(n)]* within 4 events",
+    )
+    for keep in ("all", "shortest", "longest", "disjoint")
+    for measures in (
+        "measure max(m) as most, count() as c",
+        "measure max(m) as most, count() as c having c >= 1",
+        "measure sum(m) as total, count() as c having c != 2 and (total > 0 or c > 0)",
+    )
+]
+
+
+@given(st.sampled_from(JUDGED), st.lists(events, max_size=8), st.randoms(use_true_random=False))
+def test_having_judges_the_same_windows_in_any_pieces(
+    spec: wex.Spec, rows: Events, chance: random.Random
+) -> None:
+    whole = table([{**row, "n": row["n"] or 1, "side": row["side"] or "a"} for row in rows])
+    found = fault(wex.find, spec, whole)
+    assert alike(found, fault(find_by_definition, spec, whole))
+    assert told(fault(in_pieces, whole, chance, spec)) == told(found)
+
+
+@pytest.mark.parametrize("keep", ["shortest", "disjoint"])
+def test_a_window_that_cannot_be_kept_has_no_fault(keep: str) -> None:
+    spec = wex.parse(f"""
+      stream s (k string, n int, m real) partition by k
+      window w match [n = 0] any* keep {keep} measure max(m) as most, count() as c having c >= 1""")
+    nan = float("nan")
+    data = {"k": [], "n": [], "m": []}  # type: ignore[var-annotated]
+    for key in "abc":
+        for at in range(30):
+            data["k"].append(key)
+            data["n"].append(at % 3)
+            data["m"].append(nan if at % 3 == 1 else 1.0)
+    starts = [at for _ in "abc" for at in range(0, 30, 3)]
+    assert wex.find(spec, data)["start_index"].to_pylist() == starts
+    data["m"][30 + 15] = nan  # the window that begins there has to be judged
+    error = fault(wex.find, spec, data)
+    assert told(error) == ("arithmetic", "most", ("b",), 15)
 
 
 @given(st.lists(events, max_size=8))

@@ -126,3 +126,24 @@ def test_plans_keep_their_bytes_without_nulls_and_carry_them_with() -> None:
     again = Plan.from_bytes(tested.to_bytes())
     assert again.fingerprint == tested.fingerprint
     assert again.stream.nullable == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("count(x) = 1", [0, 1, 2, 3]),
+        ("first(x) = 5", [1, 2]),
+        ("last(x) = 5", [1, 2]),
+        ("min(x) = 1", [0]),
+        ("sum(x) = 5", [1, 2]),
+        ("avg(x) = 5", [1, 2]),
+        ("max_by(y, x) = 'c'", [1, 2]),
+        ("count_if(x > 1) = 1", [1, 2, 3]),
+        ("every(x > 1)", [1, 2, 3]),
+        ("max(y) filter [x is null] = 'b'", [0, 1]),
+        ("x > max(x)[-1] or x is null", [0, 2]),
+    ],
+)
+def test_an_aggregate_in_a_predicate_skips_null(test: str, expected: list[int]) -> None:
+    spec = f"stream s (x int, y string) window w match any [{test}] window v match [x is null]"
+    assert starts(spec, {"x": [1, None, 5, None, 2], "y": list("abcde")}) == expected

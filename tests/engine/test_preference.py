@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import wex
+from tests.engine import matchers
+from tests.engine.matchers import (
+    LETS,
+    LETTERS,
+    agrees_on_empty_iterations,
+    expressions,
+    leftmost,
+    preferred,
+)
 from wex.compile.plan import Plan
-from wex.engine.engine import Engine
+from wex.engine.engine import Engine, engine_of
 from wex.engine.find import _in_report_order
 from wex.engine.input.prepare import PreparedInput
 from wex.reference.find import find_by_definition
 from wex.stages import plan_of
 
-HEAD = "stream s (x enum('a', 'b', 'c')) let a = x = 'a' let b = x = 'b' let c = x = 'c' "
+HEAD = f"stream s ({LETTERS}) {LETS} "
 words = st.text("abc", max_size=14)
 CLAUSES = (
     "",
@@ -36,24 +43,6 @@ KEEPS = (
 )
 
 
-def _compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    counts = ("*", "+", "?", "{1,2}", "{0,2}", "{2}", "{1,}", "*?", "+?", "??", "{1,3}?", "{1,}?")
-    return st.one_of(
-        st.builds("({} {})".format, inner, inner),
-        st.builds("({} | {})".format, inner, inner),
-        st.builds("({}){}".format, inner, st.sampled_from(counts)),
-    )
-
-
-expressions = st.recursive(st.sampled_from(["a", "b", "c", "any", "()"]), _compound, max_leaves=7)
-
-
-def as_python(expression: str) -> re.Pattern[str]:
-    """Return the expression for Python's matcher, without empty matches."""
-    text = expression.replace("any", ".").replace("()", "(?:)").replace(" ", "")
-    return re.compile(f"(?:{text})(?<=.)")
-
-
 def spans(table: object) -> list[tuple[int, int]]:
     return [(row["start_index"], row["end_index"]) for row in table.to_pylist()]  # type: ignore[attr-defined]
 
@@ -62,40 +51,20 @@ def found(expression: str, rest: str, word: str) -> list[tuple[int, int]]:
     return spans(wex.find(f"{HEAD} window w match {expression} {rest}", {"x": list(word)}))
 
 
-def agrees_on_empty_iterations(expression: str) -> bool:
-    """Tell whether no repeated part can be empty: matchers differ about such iterations."""
-    bodies = re.finditer(r"\)(?:[*+?{])", expression)
-    for body in bodies:
-        depth, begin = 0, body.start()
-        for begin in range(body.start(), -1, -1):
-            depth += {")": 1, "(": -1}.get(expression[begin], 0)
-            if not depth:
-                break
-        inside = expression[begin + 1 : body.start()].replace("any", ".").replace("()", "(?:)")
-        if re.fullmatch(inside.replace(" ", ""), ""):
-            return False
-    return True
-
-
 @given(expressions, words)
 def test_preferred_is_what_python_matches(expression: str, word: str) -> None:
     assume(agrees_on_empty_iterations(expression))
-    matcher = as_python(expression)
-    matches = [(b, matcher.match(word[b:])) for b in range(len(word))]
-    expected = {(b, b + match.end() - 1) for b, match in matches if match}
-    assert set(found(expression, "keep preferred", word)) == expected
+    assert sorted(found(expression, "keep preferred", word)) == preferred(expression, word)
 
 
 @given(expressions, words)
 def test_leftmost_is_what_python_finds(expression: str, word: str) -> None:
     assume(agrees_on_empty_iterations(expression))
-    matcher, begin, expected = as_python(expression), 0, []
-    while begin < len(word):
-        match = matcher.match(word[begin:])
-        if match:
-            expected.append((begin, begin + match.end() - 1))
-        begin += match.end() if match else 1
-    assert found(expression, "keep leftmost", word) == expected
+    assert found(expression, "keep leftmost", word) == leftmost(expression, word)
+
+
+def test_the_short_form_of_the_long_run() -> None:
+    matchers.main(400, 1)
 
 
 @given(
@@ -159,6 +128,44 @@ def test_specs_that_are_equivalent_find_the_same(
     elif comparison.holds is False:
         shown = (spans(wex.find(spec, comparison.witness)) for spec in (first, second))
         assert len({tuple(windows) for windows in shown}) == 2
+
+
+@given(
+    st.sampled_from(["", "after any* b", "after any* [x = 'b' or x = 'c']", "after (any any)*"]),
+    st.sampled_from(["a c* b", "a any", "a [not x = 'b']* b", "(a | b) c+ a", "a | b c", "a b{2}"]),
+    st.sampled_from(KEEPS),
+    st.sampled_from(["", "within 3 events"]),
+    words,
+    st.integers(0, 14),
+)
+def test_windows_that_leave_no_choice_are_the_definition(
+    after: str, match: str, keep: str, clause: str, word: str, cut: int
+) -> None:
+    spec = wex.parse(f"{HEAD} window w {after} match {match} {clause} {keep}")
+    expected = spans(find_by_definition(spec, {"x": list(word)}))
+    assert spans(wex.find(spec, {"x": list(word)})) == expected
+    processor, rows = wex.Processor(spec), []
+    for part in (word[:cut], word[cut:]):
+        rows += spans(processor.feed({"x": list(part)}))
+        processor = wex.Processor.restore(spec, processor.state())
+    assert sorted(rows + spans(processor.close())) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("window", "chooses"),
+    [
+        ("after any* b match a [not x = 'b']* b keep leftmost", False),
+        ("match a c* b keep leftmost", False),
+        ("match a c* (a | b) keep leftmost", True),  # the next start is the end of a window
+        ("match any a keep leftmost", True),  # starts are open at the same time
+        ("match any a keep preferred", False),
+        ("match a c* keep preferred", True),  # a start has several windows
+        ("match a c* b keep leftmost until [a]", True),
+    ],
+)
+def test_windows_that_leave_no_choice_have_faster_kernels(window: str, chooses: bool) -> None:
+    machine = engine_of(wex.parse(f"{HEAD} window w {window}")).windows[0].machine
+    assert (machine.kind == "preferred") == chooses
 
 
 def test_a_long_stream_takes_linear_time() -> None:

@@ -25,6 +25,7 @@ TESTS = [
     "t - first(t) <= 2 seconds", "floor(first(t), 2 seconds) = floor(t, 2 seconds)", "sum(x) % 3 != 1",
     "x > x[-1] and count() > 1", "not x < avg(x)[-1]", "x = max(x) - count()", "avg(t - t[-1]) <= 1 second",
     "sum(x * 9223372036854775807) > 0", "max(s)[-2] = s or x = 1", "-min(x) < abs(max(x))", "sum(y) > sum(x)",
+    "x = 1 or y > 0 and x < max(x)", "x > 0 and (s = 'a' or count() < 3 and y > 0)",
 ]  # fmt: skip
 FORMS = [
     "any [{}]* [{}]", "[{}]+", "[{}]* [{}]", "[x > 0] ([{}] | [{}])+", "any{{2}} & ([{}] any)", "[{}] any* [{}]",
@@ -127,6 +128,9 @@ def test_the_strategy_finds_windows() -> None:
         "match any [x <= max(x) and s != max(s)[-1]]*? [sum(x) > 5 or avg(y) > 1.5] keep preferred",
         "match any [sum(x) <= 9]* keep leftmost sharing 2 events measure min_by(s, x) as s",
         "match [x > 0] [y >= first(y)]* until [x < avg(x)] or end keep leftmost measure sum(x) as n having n > 3",
+        # More predicates of its own than a word has bits for their combinations.
+        "match any [x >= min(x)] [sum(x) < 9]* [y > avg(y)] "
+        "| any [x < first(x)] [count() > 2] [last(s) = max(s)] [x > avg(x)] [x < max(x)]*",
     ],
 )
 def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.MonkeyPatch) -> None:

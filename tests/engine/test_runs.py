@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby, pairwise
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,67 @@ def test_sessions_in_numbers(times: list[int]) -> None:
         assert ranges(f"stream s {spec}", t=list(ordered)) == expected
 
 
+def cut(times: list[float], gap: float, length: float) -> list[tuple[int, int]]:
+    """Return sessions, cut from the left."""
+    sessions: list[list[int]] = []
+    for at, time in enumerate(times):
+        begins = (
+            not sessions or time - times[at - 1] > gap or time - times[sessions[-1][0]] > length
+        )
+        if begins:
+            sessions.append([])
+        sessions[-1].append(at)
+    return [(session[0], session[-1]) for session in sessions]
+
+
+@given(st.lists(st.integers(0, 40), max_size=12), st.integers(0, 9), st.integers(0, 20), st.data())
+def test_sessions_that_are_cut(
+    times: list[int], gap: int, length: int, data: st.DataObject
+) -> None:
+    """Every event is in one session, whatever the type of the order, and however it arrives."""
+    ordered = sorted(times)
+    expected = cut(list(ordered), gap, length)
+    type_ = data.draw(st.sampled_from(["int", "real", "timestamp", "date"]))
+    unit = {"timestamp": " seconds", "date": " days"}.get(type_, "")
+    spec = wex.parse(
+        f"stream s (t {type_}) order by t window w sessions gap {gap}{unit} at most {length}{unit}"
+    )
+    column = {
+        "int": pa.array(ordered, pa.int64()),
+        "real": pa.array(ordered, pa.float64()),
+        "timestamp": pa.array([time * 1_000_000 for time in ordered], pa.timestamp("us")),
+        "date": pa.array(ordered, pa.date32()),
+    }[type_]
+    table = pa.table({"t": column})
+    for found in (wex.find(spec, table), find_by_definition(spec, table)):
+        assert (
+            list(zip(*map(pa.ChunkedArray.to_pylist, found.columns[1:3]), strict=True)) == expected
+        )
+    processor, parts, row = wex.Processor(spec), [], 0
+    while row < table.num_rows:
+        size = data.draw(st.integers(1, 4), label="size")
+        parts.append(processor.feed(table.slice(row, size)))
+        row += size
+        processor = wex.Processor.restore(spec, processor.state())
+    parts.append(processor.close())
+    pairs = [(row["start_index"], row["end_index"]) for part in parts for row in part.to_pylist()]
+    assert pairs == expected
+
+
+def test_what_fails_in_a_session_that_is_cut() -> None:
+    """A pause beyond 64 bits is an error, as in other sessions; a length beyond them is too long."""
+    spec = "stream s (t int) order by t window w sessions gap {} at most {}"
+    most = 2**63 - 1
+    with pytest.raises(wex.DataError) as caught:
+        ranges(spec.format(3, 5), t=[-most, most])
+    assert caught.value.code == "arithmetic"
+    far = [-most, 0, most]
+    assert ranges(spec.format(most, most), t=list(far)) == [(0, 1), (2, 2)]
+    table = pa.table({"t": far})
+    found = find_by_definition(wex.parse(spec.format(most, most)), table)
+    assert found["end_index"].to_pylist() == [1, 2]
+
+
 def test_sessions_of_days() -> None:
     spec = "stream s (day date) order by day window w sessions gap 2 days"
     assert [
@@ -99,15 +161,9 @@ def test_sessions_of_days() -> None:
 
 
 one_run = st.builds(
-    lambda spec, run: replace(
-        spec,
-        windows=(
-            replace(spec.windows[0], pairs=(), where=None, until=None, runs=run, unpadded=False),
-        ),
-        source=None,
-    ),
+    lambda spec, run: replace(spec, windows=(specs.with_runs(spec.windows[0], run),), source=None),
     specs.specs(most=1),
-    specs.runs,
+    specs.runs | specs.cut_sessions,
 )
 
 
@@ -156,8 +212,9 @@ def test_one_start_is_open_at_most(clause: str) -> None:
 @pytest.mark.parametrize("order", ["timestamp", "date", "int", "real"])
 def test_one_session_is_open_at_most(order: str) -> None:
     gap = "3 days" if order in ("timestamp", "date") else "3"
-    (report,) = wex.check(f"stream s (t {order}) order by t window w sessions gap {gap}")
-    assert (report.held.verdict, report.held.bound) == ("bounded", 1)
+    for limit in ("", f" at most {gap}"):
+        (report,) = wex.check(f"stream s (t {order}) order by t window w sessions gap {gap}{limit}")
+        assert (report.held.verdict, report.held.bound) == ("bounded", 1)
 
 
 def test_clauses_apply_to_runs_as_to_any_window() -> None:

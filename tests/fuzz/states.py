@@ -104,13 +104,14 @@ SPECS = [
     STREAM + "window w match [name is null] [x % 3 = 1 or hour(t) > 2 and name like 'u%']*"
     " [year(d) = 1970 and floor(t, 10 seconds) != floor(t[-1], 10 seconds)] window z match [name[-1] is null]",
     "stream s (x int, y real) nulls skip window w match [y > 1.5] [x < 9]* [y - y[-1] > 0.5] measure avg(x) as a",
-    STREAM + "window w runs of side, ok measure sum(x) as s, collect(v) as c window u sessions gap 2 seconds",
+    STREAM + "window w runs of side, ok measure sum(x) as s, collect(v) as c window u sessions gap 2 seconds"
+    " window c sessions gap 2 seconds at most 5 seconds measure sum(x) as s",
     STREAM + f"window w match any [x <= max(x) and y >= min(y)[-1]]* [sum(x) > 9 or avg(y) > 3.5] measure {ALL}",
     STREAM + "nulls skip window w match [name != max(name)[-1]]* [min_by(name, x) = 'vv'] until [count() > 3] or end keep longest",
     STREAM + f"window w match [x > 0] (any* [x > 2])? keep preferred within 9 seconds measure {ALL}",
     STREAM + "window w match [x > 0]+ ([ok]* [x > 2])? keep leftmost until [x < 2] or end measure sum(x) as s",
     STREAM + "window w match [x > 0] any*? keep leftmost sharing 2 events measure count() as n having n > 2",
-    STREAM + "window w match any [sum(x) < 9 and name != max(name)[-1]]* [y > avg(y)] keep leftmost measure sum(x) as s",
+    STREAM + "nulls skip window w match any [sum(x) < 9 and name != max(name)[-1]]* [y > avg(y)] keep leftmost measure sum(x) as s",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",
 ]  # fmt: skip
 

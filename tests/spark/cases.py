@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -22,8 +23,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
-from tests.strategies import streams
-from tests.strategies.specs import pair_specs
+from tests.strategies.mixed import SCHEMA, mixed_specs, random_streams
 from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import BadRowFilter
@@ -34,7 +34,6 @@ from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
 from wex.spark.worker import partition_windows
 from wex.stages import plan_of
-from wex.theory.evaluate import Event
 
 TREND = examples.spec("trend")
 
@@ -222,18 +221,7 @@ def table_functions(spark: SparkSession) -> None:
 
 def random_specs(spark: SparkSession) -> None:
     """Many random specs in one job: each case is a key, and comes back as the bytes of its table."""
-    result: list[tuple[wex.Spec, pa.Table]] = []
-
-    @settings(max_examples=120, phases=[Phase.generate], database=None, deadline=None,
-              derandomize=True, suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(pair_specs, st.lists(streams.events, min_size=4, max_size=12))
-    def collect(spec: wex.Spec, events: list[Event]) -> None:
-        with suppress(wex.DataError):
-            wex.find(spec, streams.table(events))
-            result.append((spec, streams.table(events)))
-
-    collect()
-    assert len(result) > 50
+    result = random_cases(mixed_specs(), 90)
     plans = [plan_of(spec).to_bytes() for spec, _ in result]
     tables = [
         table.append_column("case", pa.array([index] * table.num_rows, pa.int64()))
@@ -253,26 +241,43 @@ def random_specs(spark: SparkSession) -> None:
                     writer.write_batch(batch)
             yield pa.record_batch({"case": [case], "table": [sink.getvalue().to_pybytes()]})
 
-    order = ["case", "key", "ts", "day", "x", "y", "n", "m", "name", "side", "ok", "end"]
     frame = spark.createDataFrame(pa.concat_tables(tables)).withColumn(
-        "ts", F.col("ts").cast("timestamp_ntz")
+        "t", F.col("t").cast("timestamp_ntz")
     )
-    ordered = frame.repartition("case").sortWithinPartitions(*order)
+    ordered = frame.repartition("case").sortWithinPartitions("case", *SCHEMA.names)
     results = {
         row["case"]: row["table"]
         for row in ordered.mapInArrow(run, "case long, table binary").collect()
     }
-    assert len(results) > 20
+    assert len(results) > 40
     for case, (spec, table) in enumerate(result):
         expected = wex.find(spec, table)
         if case in results:
             assert rows(pa.ipc.open_stream(results[case]).read_all()) == rows(expected), spec
         else:
             assert not expected.num_rows, spec
-    # Some of them as users run them, with the shuffle, the sort and the types of Spark.
-    for spec, table in [case for case in result if wex.find(*case).num_rows][:8]:
-        as_given = spark.createDataFrame(table).withColumn("ts", F.col("ts").cast("timestamp_ntz"))
-        same(spark, spec, table, as_given)
+    # As users run them, with the shuffle, the sort and the types of Spark; many windows in a job.
+    for spec, table in random_cases(mixed_specs(least=6, most=8), 4):
+        as_given = spark.createDataFrame(table).withColumn("t", F.col("t").cast("timestamp_ntz"))
+        assert same(spark, spec, table, as_given) > 0
+
+
+def random_cases(specs: st.SearchStrategy[wex.Spec], count: int) -> list[tuple[wex.Spec, pa.Table]]:
+    """Return specs with streams in which they find windows."""
+    result: list[tuple[wex.Spec, pa.Table]] = []
+
+    @settings(max_examples=2 * count, phases=[Phase.generate], database=None, deadline=None,
+              derandomize=True, suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(specs, st.integers(0, 2**32))
+    def collect(spec: wex.Spec, seed: int) -> None:
+        table = random_streams(Random(seed), 4)
+        with suppress(wex.DataError):
+            if len(result) < count and wex.find(spec, table).num_rows:
+                result.append((spec, table))
+
+    collect()
+    assert len(result) > count / 2
+    return result
 
 
 def wrong(call: Callable[[], object], code: str) -> wex.WexError:

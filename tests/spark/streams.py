@@ -38,6 +38,11 @@ CLAUSES = wex.parse("""
   window drop match any [price < first(price)]{1,4} until [price >= max(price)] measure min(price) as least
   window pick match [price > price[-1]] any{0,3}? [price < price[-1]] keep leftmost measure last(price) as dip
   window first match [price > price[-1]] [price <= price[-1]] keep disjoint having n2 > 1 measure count() as n2
+  window bucket runs of floor(ts, 2 seconds) measure count() as n3, max(price) as top
+  window visit sessions gap 200 milliseconds measure sum(price) as spent
+  window known match [price is null or second(ts) % 2 = 0] [price is not null]{1,2} until [price is null] measure count(price) as n4
+  window small match [symbol like 'S00_'] [price - first(price) < 1]{0,3} until [ts - first(ts) > 1 second] or end
+    keep longest measure last(ts) as latest
 """)
 
 
@@ -132,12 +137,23 @@ def by_watermark(spec: wex.Spec, table: pa.Table, last: datetime) -> pa.Table:
     return bucket.advance(moment.cast(pa.int64()).as_py())
 
 
+def window_of(row: dict[str, object]) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("symbol", "window_name", "start_index", "end_index"))
+
+
 # --- The cases
 
 
+def trades_without_price(count: int, symbols: int) -> pa.Table:
+    """Return trades in the order of time, of which some have no price."""
+    table = market.trades(count, symbols).sort_by("ts")
+    prices = [None if n % 17 == 3 else price for n, price in enumerate(table["price"].to_pylist())]
+    return table.set_column(2, "price", pa.array(prices, pa.float64()))
+
+
 def any_batches(spark: SparkSession, work: Path) -> None:
-    table = market.trades(6_000, 20).sort_by("ts")
-    for spec, parts in ((TREND, 4), (CLAUSES, 3)):
+    trades, gappy = market.trades(6_000, 20).sort_by("ts"), trades_without_price(6_000, 20)
+    for spec, table, parts in ((TREND, trades, 4), (CLAUSES, gappy, 3)):
         name = f"plain{parts}"
         written(table, work / f"{name}-in", parts)
         frame = source(spark, work / f"{name}-in").transform(windows(spec, buckets=4))
@@ -148,14 +164,19 @@ def any_batches(spark: SparkSession, work: Path) -> None:
 
 
 def within_the_watermark(spark: SparkSession, work: Path) -> None:
-    table = market.trades(6_000, 20).sort_by("ts")
-    passed = final_watermark(table, 20)
-    for spec, parts in ((TREND, 5), (CLAUSES, 4)):
-        name = f"marked{parts}"
+    trades, gappy = market.trades(6_000, 20).sort_by("ts"), trades_without_price(6_000, 20)
+    for spec, table, parts in ((TREND, trades, 5), (CLAUSES, gappy, 4)):
+        name, passed = f"marked{parts}", final_watermark(table, 20)
         written(table, work / f"{name}-in", parts, shuffle=600)
         frame = source(spark, work / f"{name}-in", "20 seconds").transform(windows(spec, buckets=4))
         result, seen = run(frame, work, name)
-        agree(result, so_far(spec, passed))
+        last = pc.max(table["ts"]).as_py() - timedelta(seconds=20)
+        agree(result, by_watermark(spec, passed, last))
+        # Time reports more than the events do, and nothing that the whole data does not have.
+        reported = [set(map(window_of, found.to_pylist())) for found in
+                    (so_far(spec, passed), result, wex.find(spec, table))]  # fmt: skip
+        assert reported[0] <= reported[1] <= reported[2]
+        assert (reported[0] < reported[1]) == (spec is CLAUSES)
         assert sum(counts["late"] for counts in seen) == 0
         assert sum(counts["processed"] for counts in seen) == passed.num_rows
         assert max(counts["buffered"] for counts in seen) > 0

@@ -52,6 +52,15 @@ HABITS = [
     ("match [dayofweek(ts) = 3]", "weekday(ts)", "match [{} = 3]"),
     ("match [startswith(name, 'A')]", "starts_with(name, 'A')", "match [{}]"),
     ("match [lead(x) > x]", "x[-1]", "match [{} > x]"),
+    ("match any [max(x) is null]", "count(x) = 0", "match any [{}]"),
+    ("match any measure count(A.*) as m", "last(x) filter [x > 1]", "match any measure {} as m"),
+    ("match any measure classifier() as m", "collect(x) filter [x > 1]", "match any measure {} as m"),
+    ("match a{,3}", "{0,3}", "match a{}"),
+    ("match permute(a, b)", "a b | b a", "match {}"),
+    ("match a after match skip past last row", "keep leftmost", "match a {}"),
+    ("pattern (a+)", "match", "{} (a+)"),
+    ("match [x > avg(x) over (order by ts)]", "", "match [x > avg(x)]"),
+    ("sessions gap 30 minutes max 2 hours", "at most", "sessions gap 30 minutes {} 2 hours"),
 ]  # fmt: skip
 
 
@@ -67,6 +76,8 @@ def test_the_hint_says_what_to_write(written: str, hinted: str, right: str) -> N
 SYNONYMS = [
     ("match any measure count(*) as m", "match any measure count() as m"),
     ("match any measure count(*) filter [a] as m", "match any measure count() filter [a] as m"),
+    ("match [count(*)[-1] > 1]", "match [count()[-1] > 1]"),
+    ("match [count(*) filter [a][-1] > 1]", "match [count() filter [a][-1] > 1]"),
     ("match [ts - ts[-1] > 30 min]", "match [ts - ts[-1] > 30 minutes]"),
     ("match [ts - ts[-1] > 1 hr]", "match [ts - ts[-1] > 1 hour]"),
     ("match [ts - ts[-1] > -2 secs]", "match [ts - ts[-1] > -2 seconds]"),

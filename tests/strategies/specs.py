@@ -9,7 +9,7 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from tests.strategies import trees
-from wex.spec import tree
+from wex.spec import parse, tree
 from wex.spec.types import BOOL, DATE, INT, REAL, STRING, TIMESTAMP, Type
 
 ENUM = Type("enum", ("a", "b", "c"))
@@ -315,18 +315,22 @@ spread = tree.Binary("-", _call("max", tree.Ref("x")), _call("min", tree.Ref("x"
 _run_values = st.one_of(
     integers, reals, durations, timestamps, dates, strings, _fields("ok", "side")
 )
+_lengths = st.builds(
+    lambda amount, unit: tree.Duration(tree.Int(amount), name(unit)),
+    st.integers(0, 90),
+    st.sampled_from(["seconds", "minutes"]),
+)
 runs = st.one_of(
     st.builds(tree.RunsOf, st.lists(_run_values.filter(_reads), min_size=1, max_size=2).map(tuple)),
     st.builds(tree.RunsWhere, predicates.filter(_reads)),
-    st.builds(
-        lambda amount, unit: tree.Sessions(tree.Duration(tree.Int(amount), name(unit))),
-        st.integers(0, 90),
-        st.sampled_from(["seconds", "minutes"]),
-    ),
+    st.builds(tree.Sessions, _lengths),
 )
+cut_sessions = st.builds(tree.Sessions, _lengths, _lengths)  # they have aggregates and few clauses
 
 
-# --- Predicates with aggregates over the window so far
+# --- Predicates with aggregates over the window so far, and preference
+
+PREFERENCE_WITH_AGGREGATES = False  # True when `keep preferred` and `leftmost` accept aggregates
 
 
 @st.composite
@@ -421,15 +425,24 @@ running_regexes = regexes_of(_running_atom) | st.builds(
 )
 
 
+def with_runs(window: tree.Window, run: tree.Runs) -> tree.Window:
+    """Return a window of runs, with the clauses that it may have."""
+    window = replace(window, pairs=(), where=None, until=None, runs=run, unpadded=False)
+    if isinstance(run, tree.Sessions) and run.most is not None:
+        window = replace(window, keep=None, sharing=None, within=None, having=None)
+    return window
+
+
 @st.composite
 def windows(
     draw: st.DrawFn, called: str = "w0", *, formulas_too: bool = True, running: bool = True
 ) -> tree.Window:
     """Windows of every form, with every clause."""
+    all_runs = runs | cut_sessions if running else runs
     running = running and draw(st.sampled_from([False, False, True]))
     pair = st.builds(tree.Pair, st.none() | regexes, running_regexes if running else regexes)
     follow = running_predicates if running else predicates
-    run = draw(runs) if draw(st.integers(0, 5)) == 0 else None
+    run = draw(all_runs) if draw(st.integers(0, 5)) == 0 else None
     by_pairs = not run and (not formulas_too or draw(st.booleans()))
     values = draw(st.lists(aggregates | filtered | st.just(spread), max_size=2))
     # Names carry the window: two windows may measure different types.
@@ -441,22 +454,23 @@ def windows(
         name(called),
         tuple(draw(st.lists(pair, min_size=1, max_size=2))) if by_pairs else (),
         where=None if by_pairs or run else draw(formulas()),
-        runs=run,
-        until=None if run else draw(st.none() | st.builds(tree.Until, follow, st.booleans())),
+        until=draw(st.none() | st.builds(tree.Until, follow, st.booleans())),
         within=draw(st.sampled_from([None, tree.Within(tree.Int(amount), name(unit))])),
         keep=draw(
             st.none() | st.sampled_from(["all", "shortest", "longest", "disjoint"]).map(name)
         ),
-        unpadded=run is None and draw(st.booleans()),
+        unpadded=draw(st.booleans()),
         lookback=draw(st.none() | st.builds(tree.Int, st.integers(0, 4))),
         measures=tuple(measures),
         having=draw(
             st.sampled_from([None, tree.Compare((tree.Ref("size"), tree.Int(2)), (">=",))])
         ),
     )
+    if run:
+        return with_runs(window, run)
     return (
         draw(with_preference(window))
-        if by_pairs and not running and draw(st.booleans())
+        if by_pairs and (PREFERENCE_WITH_AGGREGATES or not running) and draw(st.booleans())
         else window
     )
 
@@ -516,4 +530,9 @@ def _scaled(window: tree.Window) -> tree.Window:
     return replace(window, measures=(*window.measures, *scales))
 
 
-pair_specs = specs(formulas_too=False, most=3).map(with_scales)
+def parsed(spec: tree.Spec) -> tree.Spec:
+    """Return the spec as it is read from its text, so that it is not printed and parsed each time."""
+    return parse(str(spec))
+
+
+pair_specs = specs(formulas_too=False, most=3).map(with_scales).map(parsed)

@@ -11,10 +11,21 @@ from wex.theory.digits import digits_of, with_digits
 from wex.theory.evaluate import EXACT, holds
 
 HOUR = 3_600_000_000
+DAY = 24 * HOUR
 FIELDS = "n int, ts timestamp, d date"
 _ops = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 _whole = ["n", "n // 6", "n % 6", "n // 2 % 3", "n % 12 // 6", "floor(n, 6)", "n // 6 + 2"]
 _shifted = ["(n + 4) % 6", "floor(n, 6, 2)", "(n + 4) // 6", "floor(n, 12, 8)"]
+_mixed = [
+    "n",
+    "n % 4",
+    "n // 6",
+    "n % 10 // 2",
+    "floor(n, 4, 1)",
+    "(n + 1) % 6",
+    "n // 4 % 3",
+    "(n + 5) % 12 // 3",
+]
 _times = ["hour(ts)", "weekday(ts)", "floor(ts, 1 day)", "floor(ts, 1 hour)", "minute(ts)"]
 _numbers = st.integers(-30, 30).map(str)
 
@@ -67,6 +78,13 @@ def test_digits_of_shifted_ints(texts: list[str], before: int, now: int) -> None
     check(texts, before, now)
 
 
+@given(st.lists(predicates(_mixed), min_size=1, max_size=3), numbers, numbers)
+def test_digits_of_sizes_that_do_not_divide_each_other(
+    texts: list[str], before: int, now: int
+) -> None:
+    check(texts, before, now)
+
+
 times = st.integers(-200, 200).map(lambda step: step * HOUR // 3 - 1)
 
 
@@ -82,7 +100,11 @@ def test_digits_of_times(texts: list[str], before: int, now: int) -> None:
         (["n % 6 = 1", "n >= n[-1]"], [(1, 6)]),
         (["floor(n, 6, 2) = 8", "n // 2 = 3"], [(1, 2, 6)]),
         (["n >= n[-1]"], []),  # nothing to divide
-        (["n % 2 = 0", "n % 3 = 0"], []),  # neither divides the other
+        (["n % 2 = 0", "n % 3 = 0"], [(1, 6)]),  # neither divides the other
+        (["n % 3 = 0", "n // 10 > 2", "n % 60 = 1"], [(1, 30, 60)]),
+        (["n % 4 = 0", "n // 6 > 2", "n // 24 = 1"], [(1, 2, 12, 24)]),
+        (["n % 97 = 0", "n // 10 > 2"], []),  # too many values
+        (["weekday(ts) = 1", "floor(ts, 1 week) != floor(ts[-1], 1 week)"], [(1, DAY, 7 * DAY)]),
         (["n % 6 = 1", "n - n[-1] > 3"], []),  # a difference is no digit
         (["floor(n, 6, 2) = 8", "n // 6 = 3"], []),  # two beginnings
         (["n % 6 = 1", "month(ts) = 3"], [(1, 6)]),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.window_tables import AnalysedWindow
+    from wex.compile.preference import PreferenceForm
     from wex.spec import Meaning, SpecLike, tree
     from wex.theory.evaluate import Event
 
@@ -313,6 +314,7 @@ class _WindowPair:
                 and np.array_equal(left.final, right.final)
                 for left, right in automata
             )
+            and _same_preference(one.preference, two.preference)
         )
 
     @property
@@ -392,3 +394,21 @@ def _after(
     if tracker is None:
         return TrackedStart((), GONE if begins or start.index == GONE else NOT_YET)
     return tracker.after(start, edge, begins=begins)
+
+
+def _same_preference(one: PreferenceForm | None, two: PreferenceForm | None) -> bool:
+    """Tell whether two windows have the same ordered automaton, or none."""
+    if one is None or two is None:
+        return one is two
+    first, second = (
+        (
+            form.starts,
+            form.prefix.table[:, form.prefix.classes],
+            form.ways.table[:, form.ways.classes],
+            form.ways.accepts,
+            form.ways.confirmed,
+            form.ways.denied,
+        )
+        for form in (one, two)
+    )
+    return all(np.array_equal(left, right) for left, right in zip(first, second, strict=True))

@@ -79,7 +79,7 @@ class Overlap:
             )
         bound, reason = min(bounds)
         exact = bound == 1 and self.analysis.contexts.regions.exact and not clauses.having
-        exact = exact and clauses.within_time is None
+        exact = exact and clauses.within_time is None and not clauses.running
         return self._bounded(bound, reason, exact=exact, builder=self._one_window)
 
     def _bounded(
@@ -205,6 +205,11 @@ class Overlap:
         if clauses.within_events is not None and bound is not None:
             reason = "`within` bounds the open starts and the ends of each"
             return self._bounded(bound * clauses.within_events, reason)
+        if clauses.within_time is not None and bound is not None:
+            most = self.analysis.most_in_time()
+            if most is not None:
+                reason = "the least gap between events bounds the starts and their ends"
+                return self._bounded(bound * most, reason)
         unbounded = self.analysis.open.verdict is Verdict.UNBOUNDED
         if unbounded and self.analysis.certificate is not None:
             cycle, before, repeated, after = self.analysis.certificate
@@ -217,7 +222,24 @@ class Overlap:
                 reason,
                 lambda n: self._with_shared([*before, *repeated * n, *after], n),
             )
-        return self._unknown(why)
+        return (unbounded and self._by_repetition()) or self._unknown(why)
+
+    def _by_repetition(self) -> Answer | None:
+        """Return "unbounded" if the starts that repeated events add all have a window."""
+        if self.analysis.repeated is None:
+            return None
+        found, search = self.analysis.repeated
+
+        def build(n: int) -> list[Event] | None:
+            rounds = search.rounds_for(found, n)
+            return self._with_shared([*found.stream(rounds), *found.ending(rounds)], n)
+
+        if build(search.rounds) is None:
+            return None
+        growth, reason = Growth.LINEAR, LINEAR_REASON
+        if search.is_quadratic(found):
+            growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
+        return self.analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
 
     def _is_quadratic(self, cycle: GrowingCycle) -> bool:
         """Tell whether each start that a cycle adds has an unbounded number of windows."""

@@ -1,20 +1,23 @@
-"""Windows by preference: how long after its end a window is decided, and what `keep leftmost` holds.
+"""Windows by preference: how long after its end a window is decided.
 
 A window is decided when no better way of its start is left. The delay is a path through the places
 of starts: from one where a window becomes the candidate, along places where no other one does. A
-cycle of such places lets a window wait without bound.
+cycle of such places lets a window wait without bound. Under `keep leftmost` a window also waits for
+earlier starts (`leftmost.py`).
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Growth, Quantity
 from wex.analysis.graphs import TooManyError, cyclic
+from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import DEAD, heaviest
+from wex.analysis.own_letters import OwnAutomaton
 from wex.analysis.witness import concrete_streams, replayed_windows
-from wex.automata.explore import Exploration, shortest
-from wex.automata.preference import DEAD as DEAD_WAYS
+from wex.automata.explore import shortest
 from wex.stages import compile_window
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from wex.analysis.verdicts import Analysis
     from wex.theory.evaluate import Event
 
-Source = tuple[int, int, int]  # a context, the state of an earlier start, that of a later one
+MOST_TRIED = 20  # places from which a window may wait, for a stream that shows it
 
 
 class Delay:
@@ -41,20 +44,18 @@ class Delay:
     def answer(self) -> Answer:
         """Return how many events after its end a window is decided at the latest."""
         clauses, analysis = self.clauses, self.analysis
-        most = self.most()
-        if most is not None and clauses.keep == "leftmost" and self.waits_for_earlier():
+        most = alone = self.most()
+        if alone is not None and clauses.keep == "leftmost" and Leftmost(self).waits_for_earlier():
             life = self.window.longest_life
-            most = most if life is None and clauses.within_events is not None else life
+            most = alone if life is None and clauses.within_events is not None else life
         if clauses.within_events is not None:
             most = clauses.within_events if most is None else min(most, clauses.within_events)
         if most is not None:
-            exact = (
-                clauses.keep == "preferred"
-                and analysis.contexts.regions.exact
-                and clauses.limit is None
-                and not (clauses.having or clauses.running)
+            shown = most == 0 or self._shows(most)
+            builder = self._decided_after
+            return analysis.bounded(
+                Quantity.DELAY, most, _decided(most), exact=shown, builder=builder
             )
-            return analysis.bounded(Quantity.DELAY, most, _decided(most), exact=exact and not most)
         if clauses.within_time is not None:
             events = analysis.most_in_time()
             if events is not None:
@@ -64,34 +65,59 @@ class Delay:
             )
         if clauses.having:
             return analysis.unknown(Quantity.DELAY, "`having` may deny any window")
-        if clauses.running:
-            return analysis.unknown(Quantity.DELAY, analysis.why_inexact())
-        if self.most() is not None:
-            return analysis.unknown(
-                Quantity.DELAY, "a window may wait for an earlier start that is not decided"
-            )
-        with_cycle = analysis.contexts.regions.exact and self._waiting(2) is not None
-        if not with_cycle:
-            reason = "a window may wait without bound, but no stream was found that shows it"
-            return analysis.unknown(Quantity.DELAY, reason)
-        reason = "a window can wait without bound for a better one"
-        return analysis.unbounded(Quantity.DELAY, Growth.LINEAR, reason, self._waiting)
+        return self._without_bound(alone)
+
+    def _without_bound(self, alone: int | None) -> Answer:
+        """Return the answer where a window may wait on a cycle; `alone` is the delay by one start."""
+        analysis, what = self.analysis, Quantity.DELAY
+        exact = analysis.contexts.regions.exact and not self.clauses.running
+        if alone is None and exact and self._waiting(2) is not None:
+            reason = "a window can wait without bound for a better one"
+            return analysis.unbounded(what, Growth.LINEAR, reason, self._waiting)
+        if self.clauses.keep == "leftmost" and exact:
+            waiting = Leftmost(self).waiting()
+            if waiting is not None and waiting.delayed(2) is not None:
+                reason = "a window can wait without bound for an earlier start that is not decided"
+                return analysis.unbounded(what, Growth.LINEAR, reason, waiting.delayed)
+        reason = "a window may wait without bound, but no stream was found that shows it"
+        if alone is not None:
+            reason = "a window may wait for an earlier start that is not decided"
+        return analysis.unknown(what, reason)
 
     def most(self) -> int | None:
         """Return the delay by the ways of one start alone, or None if it has no bound."""
-        if self._begins_with_windows():
-            return 1  # the next event makes a longer window, or decides
-        if self.clauses.having or self.clauses.running:
+        if self.clauses.having:
             return self.window.longest_life  # any window may be the candidate
+        if self.clauses.running:
+            return self._most_by_start()
         numbers = {place: number for number, place in enumerate(self.starts.graph)}
         successors = [
-            {numbers[after] for _, after in self._going_on(place)} for place in self.starts.graph
+            {numbers[after] for _, after in self.going_on(place)} for place in self.starts.graph
         ]
         first = {numbers[place] for place in self._candidates()}
         waiting = heaviest(successors, first, lambda _: 1)
         if waiting is None or self.window.until is None:
             return waiting
         return waiting + 1  # the event after a window decides whether it is one
+
+    def _most_by_start(self) -> int | None:
+        """Return the delay by the automaton alone, for predicates with aggregates: they are free."""
+        own = OwnAutomaton(compile_window(self.analysis.meaning, self.analysis.index))
+        until, moves = own.compiled.until, own.moves()
+        numbers = {state: number for number, state in enumerate(moves)}
+        waiting: list[set[int]] = [set() for _ in moves]
+        first: set[int] = set()
+        for state, row in moves.items():
+            if until is None and own.final(state) and row:
+                first.add(numbers[state])
+            for letter, after in row.items():
+                confirms = until is not None and bool(until >> letter & 1) and own.final(state)
+                if confirms:
+                    first.add(numbers[after])
+                elif until is not None or not own.final(after):
+                    waiting[numbers[state]].add(numbers[after])
+        most = heaviest(waiting, first, lambda _: 1)
+        return most if most is None or until is None else most + 1
 
     def _candidates(self) -> Iterator[Place]:
         """Yield the places of starts that have just got a candidate and are not decided."""
@@ -105,7 +131,7 @@ class Delay:
                     if self.starts.ends(place[1], edge):
                         yield after
 
-    def _going_on(self, place: Place) -> Iterator[tuple[Edge, Place]]:
+    def going_on(self, place: Place) -> Iterator[tuple[Edge, Place]]:
         """Yield the events on which a candidate stays as it is."""
         for edge, after in self.starts.steps(place):
             if self.window.until is None:
@@ -119,11 +145,11 @@ class Delay:
         """Return a stream with a window that ended n events before, and that may yet be replaced."""
         starts = self.starts
         on_cycle = cyclic(
-            {place: [after for _, after in self._going_on(place)] for place in starts.graph}
+            {place: [after for _, after in self.going_on(place)] for place in starts.graph}
         )
         for source in dict.fromkeys(self._candidates()):
             route = shortest(
-                [(None, source)], self._going_on, on_cycle.__contains__, starts.budget.check
+                [(None, source)], self.going_on, on_cycle.__contains__, starts.budget.check
             )
             if route is None:
                 continue
@@ -132,8 +158,98 @@ class Delay:
             loop = self._loop(place)
             path += loop * -(-n // len(loop))
             streams = concrete_streams(starts.contexts, path, [starts.completion(place)])
-            if streams is not None and self._changes(*streams, n):
+            if streams is not None and self.changes(*streams, n):
                 return streams[0]
+        return None
+
+    def _shows(self, n: int) -> bool:
+        """Tell whether a stream is found on which a window is decided n events after its end."""
+        try:
+            return self._decided_after(n) is not None
+        except TooManyError:
+            return False
+
+    def _decided_after(self, n: int) -> list[Event] | None:
+        """Return a stream with a window that ended n events before, and was not decided before the last."""
+        starts = self.starts
+        if self.clauses.having or self.clauses.running:
+            return None
+        waits = n - 1 if self.window.until is None else n - 2
+        if waits < 0:
+            return self._confirmed()
+        for source in islice(dict.fromkeys(self._candidates()), MOST_TRIED):
+
+            def successors(node: tuple[Place, int]) -> Iterator[tuple[Edge, tuple[Place, int]]]:
+                place, steps = node
+                if steps < waits:
+                    for edge, after in self.going_on(place):
+                        yield edge, (after, steps + 1)
+
+            def decides(node: tuple[Place, int]) -> bool:
+                return node[1] == waits and self._deciding(node[0]) is not None
+
+            route = shortest([(None, (source, 0))], successors, decides, starts.budget.check)
+            if route is None:
+                continue
+            (place, _), onward = route
+            last = self._deciding(place)
+            assert last is not None
+            branches = [
+                [edge, *starts.completion(after)]
+                for edge, after in starts.steps(place)
+                if after in starts.alive
+            ]
+            found = self._replayed([*self._path_to(source), *onward], last, branches, n)
+            if found is not None:
+                return found
+        return None
+
+    def _deciding(self, place: Place) -> Edge | None:
+        """Return an event with which no way of a start is left, and no window ends."""
+        context, state = place
+        for edge in self.starts.contexts.edges[context]:
+            if self.starts.moved(state, edge) == DEAD and not self.starts.ends(state, edge):
+                return edge
+        return None
+
+    def _confirmed(self) -> list[Event] | None:
+        """Return a stream whose last event makes a window of what was none before it, by `until`."""
+        starts = self.starts
+        if self.window.until is None:
+            return None
+        ending = {
+            place: edge
+            for place in starts.graph
+            for edge in starts.contexts.edges[place[0]]
+            if starts.ends(place[1], edge)
+        }
+        if not ending:
+            return None
+        place, path = starts.path_to(ending.keys())
+        return self._replayed(path, ending[place], [[]], 1)
+
+    def _replayed(
+        self, path: list[Edge], last: Edge, branches: list[list[Edge]], n: int
+    ) -> list[Event] | None:
+        """Return a stream along a path and a last event, if only that event decides about a window.
+
+        The window ended n events before, and is another one, or none, on some other branch.
+        """
+        analysis = self.analysis
+        streams = concrete_streams(self.starts.contexts, path, [[last], *branches])
+        if streams is None:
+            return None
+        before, (final, *others) = streams
+        events = [*before, *final]
+        end = len(events) - 1 - n
+        windows = replayed_windows(analysis.meaning, analysis.index, events) or []
+        for window in windows:
+            if window[1] != end:
+                continue
+            for other in others:
+                later = replayed_windows(analysis.meaning, analysis.index, [*before, *other])
+                if later is not None and window not in later:
+                    return events
         return None
 
     def _path_to(self, source: Place) -> list[Edge]:
@@ -151,12 +267,12 @@ class Delay:
         return [*path, before[place]]
 
     def _loop(self, place: Place) -> list[Edge]:
-        first = list(self._going_on(place))
-        loop = shortest(first, self._going_on, place.__eq__, self.starts.budget.check)
+        first = list(self.going_on(place))
+        loop = shortest(first, self.going_on, place.__eq__, self.starts.budget.check)
         assert loop is not None
         return loop[1]
 
-    def _changes(self, events: list[Event], continuations: list[list[Event]], n: int) -> bool:
+    def changes(self, events: list[Event], continuations: list[list[Event]], n: int) -> bool:
         """Tell whether a window that ended n events ago is another one after a continuation."""
         analysis = self.analysis
         now = replayed_windows(analysis.meaning, analysis.index, events)
@@ -164,88 +280,6 @@ class Delay:
         if now is None or later is None:
             return False
         return any(end + n < len(events) and (start, end) not in later for start, end in now)
-
-    # --- `keep leftmost`
-
-    def waits_for_earlier(self) -> bool:
-        """Tell whether a start may have a window while an earlier one has none and is undecided.
-
-        A sound answer: true if that cannot be excluded.
-        """
-        starts, window = self.starts, self.window
-        if self._begins_with_windows():
-            return False
-        if self.clauses.having or self.clauses.running or self.clauses.limit is not None:
-            return True
-        nodes: Exploration[Source, None] = Exploration(check=starts.budget.check)
-        for row in starts.contexts.edges:
-            for edge in row:
-                born = starts.born(edge)
-                if born != DEAD and not (window.until is None and window.final[born]):
-                    nodes[edge.to, born, DEAD]
-        for context, earlier, later in nodes:
-            for edge in starts.contexts.edges[context]:
-                if starts.ends(earlier, edge):
-                    continue  # the earlier start has a window, too
-                moved = starts.moved(earlier, edge)
-                if moved == DEAD:
-                    continue
-                if later != DEAD and starts.ends(later, edge):
-                    return True
-                if window.until is None and window.final[moved]:
-                    continue
-                following = [starts.born(edge)] if later == DEAD else []
-                following.append(DEAD if later == DEAD else starts.moved(later, edge))
-                for after in following:
-                    if after == moved or (after == DEAD and later != DEAD):
-                        continue  # the same windows from now on, or none
-                    if after != DEAD and window.until is None and window.final[after]:
-                        return True
-                    nodes[edge.to, moved, after]
-        return False
-
-    def held_by_leftmost(self) -> Answer:
-        """Return how many starts `keep leftmost` holds: undecided ones, and windows that wait."""
-        analysis, clauses, window = self.analysis, self.clauses, self.window
-        what = Quantity.HELD
-        if not self.starts.held:
-            return analysis.bounded(what, 0, "no start ever begins", exact=True)
-        if clauses.within_events is not None:
-            return analysis.limited(what, clauses.within_events)
-        if clauses.within_time is not None:
-            events = analysis.most_in_time()
-            if events is not None:
-                reason = f"at most {events:,} events fit in the time of `within`"
-                return analysis.bounded(what, events, reason, exact=False)
-        life = window.longest_life
-        if life is not None:
-            return analysis.by_life(what, window)
-        if self._begins_with_windows():
-            reason = "every beginning of a window is a window, so that later starts are skipped"
-            return analysis.bounded(what, 1 + clauses.sharing, reason, exact=False)
-        delay = self.most()
-        if delay is None:
-            reason = "windows may wait without bound for an earlier start that is not decided"
-            return analysis.unknown(what, reason)
-        if self.waits_for_earlier():
-            reason = "a window may wait for an earlier start that has none yet"
-            return analysis.unknown(what, reason)
-        # Without a candidate one start for each state is held. With one, only starts after it are.
-        states = len({state for _, state in self.starts.held})
-        bound = max(states, delay + 1) + clauses.sharing
-        reason = "with `keep leftmost` the earlier of two starts in the same state wins"
-        return analysis.bounded(what, bound, reason, exact=False)
-
-    def _begins_with_windows(self) -> bool:
-        """Tell whether a start has a window with each of its events, as long as it is undecided."""
-        preference = compile_window(self.analysis.meaning, self.analysis.index).preference
-        if preference is None or self.clauses.until or self.clauses.having:
-            return False
-        ways = preference.ways
-        reads = ~ways.accepts
-        reads[DEAD_WAYS] = False
-        after = ways.table[reads]
-        return bool((ways.accepts[after] | (after == DEAD_WAYS)).all())
 
 
 def decision_delay(analysis: Analysis) -> Answer | None:

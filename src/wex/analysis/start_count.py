@@ -84,6 +84,9 @@ class StartCount:
                 certified = self._certified(cycle)
                 if certified is not None:
                     return certified
+        repeated = self._repeated()
+        if repeated is not None:
+            return repeated
         return analysis.unknown(
             self.what,
             f"{self._repetition(cycles[0])} would add one, but {analysis.why_inexact()}",
@@ -121,8 +124,10 @@ class StartCount:
         """
         analysis = self.analysis
         starts = Starts(analysis.timed_contexts, self.starts.window)
-        pump = next(starts.pumps(self.places(starts), same_moment=True), None)
-        if pump is not None and analysis.timed_contexts.regions.exact:
+        pump = None
+        if analysis.timed_contexts.regions.exact and not starts.window.clauses.running:
+            pump = next(starts.pumps(self.places(starts), same_moment=True), None)
+        if pump is not None:
             cycle = _cycle_of(starts.contexts, pump)
             # The cycle takes no time: if it works twice, it works any number of times.
             if self.replay(starts, cycle.path(2), 2) is not None:
@@ -131,8 +136,31 @@ class StartCount:
         if most is not None:
             most += self.starts.window.clauses.until
             reason = f"at most {most:,} events fit in the time of `within`"
+            if starts.window.compiled.window.within is None:
+                reason = f"at most {most:,} events fit in the time that a predicate allows"
             return analysis.bounded(self.what, most, reason, exact=False)
-        return analysis.unknown(self.what, analysis.why_inexact())
+        return self._repeated() or analysis.unknown(self.what, analysis.why_inexact())
+
+    def _repeated(self) -> Answer | None:
+        """Return "unbounded" for a window with aggregates, if a stream that repeats events proves it."""
+        analysis = self.analysis
+        counts_open = self.what is Quantity.OPEN
+        found = analysis.repetition(ended=counts_open)
+        if found is None:
+            return None
+        repetition, search = found
+
+        def build(n: int) -> list[Event] | None:
+            if counts_open:
+                return search.with_open(repetition, n)
+            return analysis.with_held(search.held_stream(repetition, n), n)
+
+        if build(search.rounds) is None:
+            return None
+        if counts_open:
+            analysis.repeated = found
+        words = repetition.in_words(sorted(search.read))
+        return analysis.unbounded(self.what, Growth.LINEAR, f"{words} adds one", build)
 
     def _certified(self, cycle: GrowingCycle) -> Answer | None:
         """Return "unbounded" if the cycle can be repeated with the very same events."""

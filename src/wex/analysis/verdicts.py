@@ -16,10 +16,12 @@ from wex.analysis.counting.multiset import vector_after
 from wex.analysis.counting.ordered import StartLists
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
+from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
 from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from wex.analysis.counting.multiset import GrowingCycle
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.graph import Budget
+    from wex.analysis.repetition import Repetition
     from wex.analysis.start_count import PathReplay
     from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
@@ -55,6 +58,8 @@ class Analysis:
         self.gave_up = False  # there were too many combinations of starts
         # A cycle that can be repeated with the same events: the events before, on and after it.
         self.certificate: tuple[GrowingCycle, list[Event], list[Event], list[Event]] | None = None
+        # Events whose repetition adds open starts, for a window with aggregates.
+        self.repeated: tuple[Repetition, RepetitionSearch] | None = None
 
     @property
     def contexts(self) -> Contexts:
@@ -252,7 +257,7 @@ class Analysis:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
         clauses = window.clauses
         if clauses.keep == "leftmost":
-            return Delay(self).held_by_leftmost()
+            return Leftmost(Delay(self)).held()
         counted = clauses.within_events is None or window.counted
         faithful = (
             counted
@@ -303,11 +308,22 @@ class Analysis:
 
     def with_held(self, events: list[Event], n: int) -> list[Event] | None:
         """Return the events if they conform and a plan holds at least n starts on them."""
-        if self.window.clauses.running:
-            return None  # the automata do not know which starts their aggregates keep alive
         if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
         return events if len(held_starts(self.meaning, self.index, events)) >= n else None
+
+    def repetition(self, *, ended: bool) -> tuple[Repetition, RepetitionSearch] | None:
+        """Return events whose repetition makes starts accumulate, for a window with aggregates.
+
+        With `ended` all these starts end in windows.
+        """
+        if not self.window.clauses.running:
+            return None
+        search = RepetitionSearch(self.meaning, self.index, self.budget)
+        with suppress(TooManyError):
+            found = search.open() if ended else search.held()
+            return None if found is None else (found, search)
+        return None
 
     # --- Starts, open or held
 
@@ -372,7 +388,9 @@ class Analysis:
         """Return how many events fit in the time of `within`, if that has a bound."""
         duration = self.window.clauses.within_time
         gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
-        return duration // gap + 1 if gap and duration is not None else None
+        if not gap or duration is None:
+            return None
+        return duration // gap + 1 + self.window.behind
 
     # --- The decision about windows by preference
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.analysis.lifetimes import DEAD, heaviest
-from wex.analysis.own_letters import over_events
+from wex.analysis.own_letters import over_events, time_limit
 from wex.automata.dfa import common_classes
 from wex.automata.explore import coreachable, explore
 from wex.automata.preference import DEAD as NO_WAY
@@ -52,7 +52,8 @@ class AnalysedWindow:
     `prefix[state][class]` and `moves[state][class]` the next states of the prefix and window
     automaton, `starts[prefix state]` the window state where a start begins. `until[class]` tells
     whether an event makes windows end before it. `counted` tells whether the states count events;
-    otherwise `within N events` only limits the bounds.
+    otherwise `within N events` only limits the bounds. If predicates with aggregates limit the time of
+    a window, `within_time` is that limit, and a start lives for at most `behind` events more.
     """
 
     name: str
@@ -67,6 +68,7 @@ class AnalysedWindow:
     until: tuple[bool, ...] | None
     clauses: Clauses
     counted: bool
+    behind: int = 0
 
     @cached_property
     def classes(self) -> tuple[Guard, ...]:
@@ -122,7 +124,8 @@ def analysed_window(
     With `planned` as a plan runs it, which never looks ahead; with `plain` without `within` and
     `keep`.
     """
-    compiled = over_events(compile_window(meaning, index))
+    by_start = compile_window(meaning, index)
+    compiled = over_events(by_start)
     window, form, preference = compiled.window, compiled.form, compiled.preference
     letters = len(compiled.letters)
     follows = [
@@ -140,6 +143,13 @@ def analysed_window(
     if plain:
         keep = clauses.keep if clauses.prefers else "all"
         clauses = replace(clauses, keep=keep, within_events=None)
+    limit = None if plain or clauses.within_events is not None else time_limit(by_start)
+    if limit is not None and not (
+        clauses.within_time is not None and clauses.within_time <= limit.duration
+    ):
+        clauses = replace(clauses, within_time=limit.duration)
+    else:
+        limit = None
     columns = [cls for _, cls, _ in combinations]
     if preference is not None:
         tables = _preferring(preference, columns, until, having=clauses.having)
@@ -173,6 +183,7 @@ def analysed_window(
         until=until,
         clauses=clauses,
         counted=counted,
+        behind=0 if limit is None else limit.behind,
     )
 
 

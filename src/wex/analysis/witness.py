@@ -15,16 +15,19 @@ from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
 from wex.compile.stream_order import unranked
+from wex.engine.engine import engine_of
 from wex.engine.find import find
 from wex.engine.input.columns import conform
 from wex.engine.input.sorting import sort
+from wex.engine.kernels.compiled import interpreted
+from wex.engine.running_streams import RunningStreams
 from wex.errors import DataError, LimitError
+from wex.reference.running import holds_so_far
 from wex.reference.streams import Stream, streams
 from wex.reference.windows import Definition, Grams
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
 from wex.stages import compile_window
 from wex.theory.terms import (
-    NULL_FLAG,
     Absolute,
     Arithmetic,
     Calendar,
@@ -33,6 +36,8 @@ from wex.theory.terms import (
     Field,
     Local,
     Negative,
+    NullFlag,
+    RunningTest,
     atoms,
 )
 
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
+    from wex.theory.letters import Letters
     from wex.theory.terms import Term
 
 
@@ -130,13 +136,13 @@ def _filled(
         if whole.get(name) is not None:
             filled[name] = whole[name]
             continue
-        if event.get(NULL_FLAG + name):
+        if event.get(NullFlag(name)):
             filled[name] = None
             continue
         if name in event and name in query.ranks:
             value = unranked(value, query.declared[name])
         elif value is None:
-            value = _filler(type_, index if name in query.rising else 0)
+            value = filler(type_, index if name in query.rising else 0)
         elif isinstance(value, Fraction):
             value = float(value)
         elif name in shift:
@@ -146,7 +152,7 @@ def _filled(
     return filled
 
 
-def _filler(type_: Type, index: int) -> Value:
+def filler(type_: Type, index: int) -> Value:
     """Return a value for a field that no guard reads."""
     if type_ == TIMESTAMP:
         return OFFSETS[TIMESTAMP] + index * 1_000_000
@@ -197,6 +203,23 @@ def replayed_windows(
 
     None if the events are not one stream in order that conforms to every assumption.
     """
+    stream = conforming_stream(meaning, events)
+    if stream is None:
+        return None
+    try:
+        with limits.raised(subsets=SUBSETS):
+            windows = Definition(meaning, index, stream).windows()
+            return [(window.start, window.end) for window in windows]
+    except DataError:
+        return None
+    except LimitError:  # the definition tries every set of positions; the engine does not
+        alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
+        rows = find(alone, table_of(meaning, events)).select(["start_index", "end_index"])
+        return [(row["start_index"], row["end_index"]) for row in rows.to_pylist()]
+
+
+def conforming_stream(meaning: Meaning, events: Sequence[Event]) -> Stream | None:
+    """Return events as a stream, or None if they are not in order or violate an assumption."""
     spec = meaning.spec.stream
     keys = [name.text for name in spec.partition_by]
     order = [name.text for name in spec.order_by]
@@ -209,17 +232,10 @@ def replayed_windows(
     stream = parts[0] if parts else Stream((), [], [])
     assumption = assumptions_of(meaning)
     try:
-        if assumption is not None and not _conforms(assumption, stream):
-            return None
-        with limits.raised(subsets=SUBSETS):
-            windows = Definition(meaning, index, stream).windows()
-            return [(window.start, window.end) for window in windows]
+        conforms = assumption is None or _conforms(assumption, stream)
     except DataError:
         return None
-    except LimitError:  # the definition tries every set of positions; the engine does not
-        alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
-        rows = find(alone, table).select(["start_index", "end_index"]).to_pylist()
-        return [(row["start_index"], row["end_index"]) for row in rows]
+    return stream if conforms else None
 
 
 def _conforms(automaton: AssumptionAutomaton, stream: Stream) -> bool:
@@ -267,22 +283,26 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     prefix = 0
     most: list[int] = []
 
-    def ended() -> set[int]:
+    def ended(own: Mapping[int, int]) -> set[int]:
         """Return the starts that windows ending now remove."""
-        ending = {start for start, state in starts.items() if form.window.final[state]}
+        ending = {
+            start
+            for start, state in starts.items()
+            if form.window.final[state]
+            and (compiled.until is None or compiled.until >> own[start] & 1)
+        }
         if keep == "disjoint":
             return set(starts) if ending else set()
         return ending if keep == "shortest" else set()
 
     for position in grams.positions:
-        letter = letters.letter([grams.holds(guard, position) for guard in letters.guards])
-        if compiled.until is None or compiled.until >> letter & 1:
-            for start in ended():
-                del starts[start]
+        own = own_letters(letters, grams, position, [*starts, position])
+        for start in ended(own):
+            del starts[start]
         if form.starts[prefix] != NONE:
             starts[position] = int(form.starts[prefix])
-        prefix = form.prefix.step(prefix, letter)
-        starts = {start: form.window.step(state, letter) for start, state in starts.items()}
+        prefix = form.prefix.step(prefix, own[position])
+        starts = {start: form.window.step(state, own[start]) for start, state in starts.items()}
         starts = {
             start: state
             for start, state in starts.items()
@@ -300,6 +320,41 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
             starts = {start: state for start, state in starts.items() if first[state] == start}
         most = max(most, list(starts), key=len)
     return most
+
+
+def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int | None:
+    """Return how many starts the engine holds at the end of a stream; None if it does not conform."""
+    if conforming_stream(meaning, events) is None:
+        return None
+    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
+    streams = RunningStreams(engine_of(alone))
+    with interpreted():
+        streams.feed(table_of(meaning, events))
+    return streams.held()
+
+
+def own_letters(
+    letters: Letters, grams: Grams, position: int, starts: Sequence[int]
+) -> dict[int, int]:
+    """Return the letter that each start reads at a position: predicates with aggregates are its own."""
+    shared = {
+        guard: grams.holds(guard, position)
+        for guard in letters.guards
+        if not isinstance(guard, RunningTest)
+    }
+    if len(shared) == len(set(letters.guards)):
+        return dict.fromkeys(starts, letters.letter([shared[guard] for guard in letters.guards]))
+    return {
+        start: letters.letter(
+            [
+                holds_so_far(guard, grams, position, start)
+                if isinstance(guard, RunningTest)
+                else shared[guard]
+                for guard in letters.guards
+            ]
+        )
+        for start in starts
+    }
 
 
 def _undecided_starts(
@@ -322,17 +377,18 @@ def _undecided_starts(
     prefix = 0
     most: list[int] = []
     for position in grams.positions:
-        letter = letters.letter([grams.holds(guard, position) for guard in letters.guards])
-        confirms = compiled.until is None or bool(compiled.until >> letter & 1)
-        left = ways.confirmed if confirms and not clauses.having else ways.denied
-        starts = {start: int(left[state]) for start, state in starts.items()}
+        own = own_letters(letters, grams, position, [*starts, position])
+        for start, state in starts.items():
+            confirms = compiled.until is None or bool(compiled.until >> own[start] & 1)
+            left = ways.confirmed if confirms and not clauses.having else ways.denied
+            starts[start] = int(left[state])
         if form.starts[prefix] != NONE:
             starts[position] = int(form.starts[prefix])
-        prefix = form.prefix.step(prefix, letter)
+        prefix = form.prefix.step(prefix, own[position])
         starts = {
             start: after
             for start, state in starts.items()
-            if (after := int(ways.table[state, ways.classes[letter]])) != NO_WAY
+            if (after := int(ways.table[state, ways.classes[own[start]]])) != NO_WAY
             and (clauses.limit is None or clock[position] - clock[start] <= clauses.limit)
         }
         most = max(most, list(starts), key=len)

@@ -90,6 +90,7 @@ def window(
     runs_of: Expr | Iterable[Expr] = (),
     runs_where: Expr | None = None,
     sessions_gap: timedelta | Expr | float | None = None,
+    sessions_at_most: timedelta | Expr | float | None = None,
     until: Expr | None = None,
     or_end: bool = False,
     within: timedelta | tree.Within | Expr | None = None,
@@ -102,7 +103,8 @@ def window(
 ) -> tree.Window:
     """Return a window, given by `match` and `after`, by several such `pairs`, by `where`, or by runs.
 
-    Runs are given by one of `runs_of`, `runs_where` and `sessions_gap`.
+    Runs are given by one of `runs_of`, `runs_where` and `sessions_gap`; `sessions_at_most` is the
+    length at which sessions are cut.
     `sharing` is the number of events that `keep="leftmost"` lets two windows share.
     """
     if after is not None and match is None:
@@ -112,6 +114,9 @@ def window(
     if sharing is not None and keep is None:
         hint = 'add keep="leftmost", or remove sharing'
         fail("sharing-here", name, "`sharing` needs `keep`", hint)
+    if sessions_at_most is not None and sessions_gap is None:
+        hint = "add sessions_gap=…, or remove sessions_at_most"
+        fail("clause-conflict", name, "`sessions_at_most` needs `sessions_gap`", hint)
     all_pairs = [*([(after, match)] if match is not None else []), *pairs]
     return tree.Window(
         tree.Name(name),
@@ -120,7 +125,7 @@ def window(
             for before, regex in all_pairs
         ),
         where=node_of(where) if where is not None else None,
-        runs=_runs(name, runs_of, runs_where, sessions_gap),
+        runs=_runs(name, runs_of, runs_where, (sessions_gap, sessions_at_most)),
         until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
         within=_within(within),
         keep=tree.Name(keep) if keep is not None else None,
@@ -156,8 +161,9 @@ def _runs(
     name: str,
     values: Expr | Iterable[Expr],
     predicate: Expr | None,
-    gap: timedelta | Expr | float | None,
+    sessions: tuple[timedelta | Expr | float | None, timedelta | Expr | float | None],
 ) -> tree.Runs | None:
+    gap, most = sessions
     listed = (values,) if isinstance(values, Expr) else tuple(values)
     clauses: list[tree.Runs] = []
     if listed:
@@ -165,7 +171,7 @@ def _runs(
     if predicate is not None:
         clauses.append(tree.RunsWhere(node_of(predicate)))
     if gap is not None:
-        clauses.append(tree.Sessions(node_of(gap)))
+        clauses.append(tree.Sessions(node_of(gap), None if most is None else node_of(most)))
     if len(clauses) > 1:
         message = "a window has one of `runs_of`, `runs_where` and `sessions_gap`"
         fail("clause-conflict", name, message, "keep one of them, or build several windows")

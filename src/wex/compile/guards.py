@@ -51,19 +51,24 @@ def guards_of(nodes: Iterable[tree.Node], types: Mapping[str, Type]) -> dict[tre
 
 
 def _parts(predicate: tree.Expr) -> list[tree.Expr]:
-    """Return a predicate, or of one with aggregates: what it says of the event alone, and the rest.
+    """Return a predicate, or of one with aggregates the parts that have letters of their own."""
+    split = _split(predicate)
+    return [predicate] if split is None else [split[0], *_parts(split[1])]
+
+
+def _split(predicate: tree.Expr) -> tuple[tree.Expr, tree.Expr] | None:
+    """Return what a predicate with aggregates says of the event alone, and the rest.
 
     What is said of the event alone is the same for all starts, so that it is evaluated once, and the
     analysis knows what it means. It stays with the rest if it computes anything: arithmetic that
     fails is an error in the one case, and unknown in the other.
     """
-    if isinstance(predicate, tree.And | tree.Or) and uses_aggregates(predicate):
-        apart = [part for part in predicate.parts if _is_plain(part)]
-        rest = [part for part in predicate.parts if not _is_plain(part)]
-        if apart:
-            kind = type(predicate)
-            return [_joined(kind, apart), *_parts(_joined(kind, rest))]
-    return [predicate]
+    if not isinstance(predicate, tree.And | tree.Or) or not uses_aggregates(predicate):
+        return None
+    apart = [part for part in predicate.parts if _is_plain(part)]
+    rest = [part for part in predicate.parts if not _is_plain(part)]
+    kind = type(predicate)
+    return (_joined(kind, apart), _joined(kind, rest)) if apart else None
 
 
 def _is_plain(part: tree.Expr) -> bool:
@@ -99,10 +104,10 @@ class Alphabet:
         """Return the letters of which a predicate is true, as a set of bits."""
         if predicate in self._sets:
             return self._sets[predicate]
-        apart, *rest = map(self.where, _parts(predicate))
-        for letters in rest:
-            apart = apart & letters if isinstance(predicate, tree.And) else apart | letters
-        return apart
+        split = _split(predicate)
+        assert split is not None
+        apart, rest = map(self.where, split)  # the rest may be split in another way again
+        return apart & rest if isinstance(predicate, tree.And) else apart | rest
 
     def regex(self, node: tree.Regex) -> Regex:
         """Return a regular expression over letters."""

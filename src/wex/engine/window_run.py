@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
 from wex.engine.machines.choose import Machine, machine_of
 from wex.engine.machines.closing import closing_of
+from wex.engine.machines.preferred import without_choice
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
@@ -52,11 +53,23 @@ class FoundWindows:
     measures: dict[str, Result]
 
 
+class Found(NamedTuple):
+    """The windows that a machine finds, in the order of their streams, ends and starts."""
+
+    start: Ints  # panes
+    end: Ints  # rows
+    streams: Ints
+
+    def where(self, chosen: Ints | Bools) -> Found:
+        """Return some of the windows."""
+        return Found(self.start[chosen], self.end[chosen], self.streams[chosen])
+
+
 class Window:
     """A window of a plan with its machine and its measures."""
 
     def __init__(self, planned: PlannedWindow, plan: Plan, most_configs: int) -> None:
-        self.planned = planned
+        self.planned = planned = without_choice(planned)
         self.first = 0 if planned.pad else planned.lookback
         self.machine = machine_of(planned, plan, most_configs)
         # The letters that are read for all rows; others depend on the start.
@@ -135,7 +148,18 @@ class WindowRun:
         """Return the windows that the batch reports."""
         segments = self._segments()
         self.result = self._kernel_result(codes, segments)
-        return self._reported(self.result.start, self.result.end, self.result.owners)
+        found = Found(self.result.start, self.result.end, self.result.owners)
+        clauses = self.window.planned.clauses
+        if clauses.keeps_late and not clauses.having:
+            found = found.where(self._keep_late(found))
+        last_end = self.last_end
+        try:
+            return self._reported(found)
+        except FaultError:
+            if not (clauses.having and clauses.drops_starts_late):
+                raise
+        self.last_end = last_end
+        return self._reported(found.where(self._judged(found)))
 
     def _segments(self) -> Segments:
         """Return the streams of the batch from their first grams on, and the starts carried over."""
@@ -166,48 +190,89 @@ class WindowRun:
         assert isinstance(machine, Machine)
         return machine.run(codes, self.clock, segments, last=self.last_batch)
 
-    def _reported(self, start: Ints, end: Ints, streams: Ints) -> FoundWindows:
+    def _reported(self, found: Found) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""
-        positions = self._positions(start, streams)
-        ends = _moved(end, streams, self.batch.position, self.batch.begin)
-        waits = self.window.planned.until is not None
-
-        def located(error: Callable[[Key, int], DataError], window: int) -> Exception:
-            stream = int(streams[window])
-            data_error = error(self.batch.key(stream), int(positions[window]))
-            return FaultError(data_error, stream, int(end[window]) + waits)
-
-        def fail(window: int, why: str, measure: str | None) -> Exception:
-            return located(partial(arithmetic_error, why, measure), window)
-
-        measures: dict[str, Result] = {}
-        if self.measured is not None:
-            high = _moved(end, streams, self.panes.shift) + 1
-            ranges = Ranges(start, high)
-            measures = self.measured.measures(ranges, fail)
-        keep = self.window.measuring.kept(measures, len(start), fail)
-        if self.window.keeps_late:
-            keep = np.ones(len(start), dtype=np.bool_) if keep is None else keep
-            keep = self._keep_late(keep, start, positions, ends, streams)
-        keep = self._not_reported(keep, start, end, streams)
+        measures, keep = self._measures_and_having(found)
+        if keep is not None and self.window.keeps_late:
+            chosen = np.flatnonzero(keep)
+            keep = np.zeros_like(keep)
+            keep[chosen[self._keep_late(found.where(chosen))]] = True
+        keep = self._not_reported(keep, found)
         if keep is not None and not keep.all():
-            start, end, streams, positions, ends = (
-                column[keep] for column in (start, end, streams, positions, ends)
-            )
+            found = found.where(keep)
             measures = {name: _chosen(result, keep) for name, result in measures.items()}
         for measure in self.window.planned.measures:
             bad = too_far(measures[measure.name], measure.type)
             if bad is not None:
                 error = partial(does_not_fit, pa.date32(), measure.name)
-                raise located(error, int(np.argmax(bad)))
+                raise self._fault(error, found, int(np.argmax(bad)))
         # Rows ascend through all streams. A report at the end of a stream has no row: the streams
         # are set apart by one, so that it does not fall on the first row of the next.
-        reported = end + streams + waits
+        start, end, streams = found
+        reported = end + streams + self._waits
+        positions, ends = self._positions(start, streams), self._end_positions(found)
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
-    def _not_reported(
-        self, keep: Bools | None, start: Ints, end: Ints, streams: Ints
-    ) -> Bools | None:
+    def _measures_and_having(self, found: Found) -> tuple[dict[str, Result], Bools | None]:
+        """Return the measures of windows, and which of them satisfy `having`; None: there is none."""
+
+        def fail(window: int, why: str, measure: str | None) -> Exception:
+            return self._fault(partial(arithmetic_error, why, measure), found, window)
+
+        measures: dict[str, Result] = {}
+        if self.measured is not None:
+            high = _moved(found.end, found.streams, self.panes.shift) + 1
+            measures = self.measured.measures(Ranges(found.start, high), fail)
+        return measures, self.window.measuring.kept(measures, len(found.start), fail)
+
+    def _fault(
+        self, error: Callable[[Key, int], DataError], found: Found, window: int
+    ) -> FaultError:
+        stream = int(found.streams[window])
+        position = self._positions(found.start, found.streams)[window]
+        fault = error(self.batch.key(stream), int(position))
+        return FaultError(fault, stream, int(found.end[window]) + self._waits)
+
+    @property
+    def _waits(self) -> bool:
+        return self.window.planned.until is not None
+
+    def _judged(self, found: Found) -> Bools:
+        """Return the windows that `having` has to judge; the first of them that fails is an error.
+
+        A window that `keep` can no longer choose, because of one that an earlier event reports,
+        is not judged. A processor has dropped its start, and faults do not depend on batches.
+        """
+        last_end = self.last_end
+        positions = self._positions(found.start, found.streams)
+        changes = (np.diff(found.end) != 0) | (np.diff(found.streams) != 0)
+        # Windows of one event are judged together: these are the first ones of each event.
+        first = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(found.start)]])
+        judged = np.zeros(len(found.start), dtype=np.bool_)
+        ended = np.zeros(int(found.start.max(initial=-1)) + 1, dtype=np.bool_)
+        at, count = 0, len(first) - 1
+        # All events at once, or half of them as long as one of them fails.
+        while at < len(first) - 1:
+            up_to = min(at + count, len(first) - 1)
+            piece = np.arange(first[at], first[up_to])
+            left = positions[piece] > self.last_end[found.streams[piece]]
+            piece = piece[left & ~ended[found.start[piece]]]
+            try:
+                _, keep = self._measures_and_having(found.where(piece))
+            except FaultError:
+                if up_to == at + 1:
+                    raise
+                count = (up_to - at) // 2
+                continue
+            assert keep is not None
+            judged[piece] = True
+            self._keep_late(found.where(piece[keep]))
+            ended[self.ended_starts] = True
+            at, count = up_to, 2 * count
+        self.last_end = last_end
+        return judged
+
+    def _not_reported(self, keep: Bools | None, found: Found) -> Bools | None:
         """Return which windows are left without those that a watermark has reported before."""
         if schema.CLOSES not in self.carried.column_names:
             return keep
@@ -215,6 +280,7 @@ class WindowRun:
         if not reported.any():
             return keep
         # Such a window has ended with the last event before this batch.
+        start, end, streams = found
         left = np.ones(len(start), dtype=np.bool_) if keep is None else keep.copy()
         early = np.flatnonzero(left & (end < self.batch.begin[streams]))
         left[early] = ~reported[self._held_number(start[early])]
@@ -233,6 +299,9 @@ class WindowRun:
             ]
         return positions
 
+    def _end_positions(self, found: Found) -> Ints:
+        return _moved(found.end, found.streams, self.batch.position, self.batch.begin)
+
     def _held_number(self, panes: Ints) -> Ints:
         """Return which of the starts carried over some panes belong to."""
         return np.searchsorted(self.panes.held, panes)
@@ -244,25 +313,23 @@ class WindowRun:
         begins = self.panes.spread_column(column, combine_chunks(self.carried.column(schema.TIME)))
         return take(begins, start), take(column, end)
 
-    def _keep_late(
-        self, keep: Bools, start: Ints, positions: Ints, ends: Ints, streams: Ints
-    ) -> Bools:
-        """Return which of the windows that satisfy `having` the clause `keep` lets through."""
-        chosen = np.flatnonzero(keep)
-        result = np.zeros_like(keep)
+    def _keep_late(self, found: Found) -> Bools:
+        """Return which windows the clause `keep` lets through, of those that satisfy `having`."""
+        start, _, streams = found
+        ends = self._end_positions(found)
+        result = np.zeros(len(start), dtype=np.bool_)
         if self.window.planned.clauses.keep == "shortest":
-            _, first = np.unique(start[chosen], return_index=True)
-        elif self.window.planned.clauses.keep == "longest":
-            same = (np.diff(ends[chosen]) == 0) & (np.diff(streams[chosen]) == 0)
-            first = np.flatnonzero(np.concatenate([[True], ~same])[: len(chosen)])
-        else:
-            kept, self.last_end = keep_disjoint(
-                streams[chosen], positions[chosen], ends[chosen], read_only(self.last_end)
-            )
-            first = np.flatnonzero(kept)
-        result[chosen[first]] = True
-        if self.window.planned.clauses.keep == "shortest":
+            _, first = np.unique(start, return_index=True)
+            result[first] = True
             self.ended_starts = start[result]
+        elif self.window.planned.clauses.keep == "longest":
+            same = (np.diff(ends) == 0) & (np.diff(streams) == 0)
+            result = np.concatenate([[True], ~same])[: len(start)]
+        else:
+            positions = self._positions(start, streams)
+            result, self.last_end = keep_disjoint(
+                streams, positions, ends, read_only(self.last_end)
+            )
         return result
 
     # --- Open starts

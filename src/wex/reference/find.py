@@ -46,20 +46,25 @@ def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
         nullable=meaning.nullable,
     ):
         try:
-            rows += _rows(meaning, assumptions, stream)
+            rows += _rows(meaning, guarded, assumptions, stream)
         except DataError:
             # The error of the shortest prefix that has one is reported.
             for count in range(1, len(stream.events) + 1):
-                _rows(meaning, assumptions, stream.prefix(count), ended=False)
+                _rows(meaning, guarded, assumptions, stream.prefix(count), ended=False)
             raise
     return result_table(rows, table, meaning)
 
 
 def _rows(
-    meaning: Meaning, assumptions: Assumptions, stream: Stream, *, ended: bool = True
+    meaning: Meaning,
+    guarded: frozenset[str],
+    assumptions: Assumptions,
+    stream: Stream,
+    *,
+    ended: bool = True,
 ) -> list[Row]:
     """Return the windows of a stream; one that is not `ended` may go on."""
-    check_events(stream, meaning.fields, guarded_fields(meaning), meaning.nullable)
+    check_events(stream, meaning.fields, guarded, meaning.nullable)
     places = range(len(meaning.expanded.windows))
     definitions = [Definition(meaning, place, stream, ended=ended) for place in places]
     assumptions.check(stream)

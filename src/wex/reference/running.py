@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 def holds_so_far(test: RunningTest, grams: Grams, position: int, begin: int) -> bool:
     """Tell whether a predicate with aggregates is true of the window from `begin` to a position."""
+    gram = gram_so_far(test, grams, position, begin)
+    return _truth(test.test, gram, position, missing=False) is True
+
+
+def gram_so_far(test: RunningTest, grams: Grams, position: int, begin: int) -> list[Event | None]:
+    """Return the events that a predicate with aggregates reads, each with the results there."""
     read = [field.offset for atom in atoms(test.test) for field in fields(atom)]
     gram: list[Event | None] = []
     for place in range(position + min(read), position + 1):
@@ -44,7 +50,7 @@ def holds_so_far(test: RunningTest, grams: Grams, position: int, begin: int) -> 
             for number, aggregate in enumerate(test.aggregates)
         }
         gram.append(None if event is None else {**event, **results})
-    return _truth(test.test, gram, position, missing=False) is True
+    return gram
 
 
 def _result(aggregate: Aggregate, grams: Grams, begin: int, last: int) -> Value:

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 from wex.engine.data_errors import arithmetic_error
 from wex.spec import tree
+from wex.spec.types import DATE, UNITS
 from wex.theory.evaluate import ArithmeticFault, Value, value_of
 from wex.theory.terms import fields
 from wex.theory.translate import guard_of, term_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from wex.reference.windows import Grams, Pair
     from wex.spec.types import Type
     from wex.theory.terms import Term
+
+    Number = int | float | Fraction
 
 
 def runs(
@@ -38,11 +42,14 @@ def runs(
         case tree.RunsOf(values):
             terms = [term_of(value, types) for value in values]
             cuts = [at for at in everywhere[1:] if not _same(terms, grams, at)]
-        case tree.Sessions(gap):
+        case tree.Sessions(gap, most):
             time = order_by[0].text
             distance = tree.Binary("-", tree.Ref(time), tree.Ref(time, -1))
-            pause, most = term_of(distance, types), term_of(gap, types)
-            cuts = [at for at in everywhere[1:] if _longer(pause, most, grams, at)]
+            pause, longest_pause = term_of(distance, types), term_of(gap, types)
+            cuts = [at for at in everywhere[1:] if _longer(pause, longest_pause, grams, at)]
+            if most is not None:
+                times = _times(grams, time, UNITS["day"] if types[time] == DATE else 1)
+                cuts = _cut_from_the_left(cuts, times, term_of(most, types), grams)
     bounds = [0, *cuts, grams.count]
     return {(first, following - 1) for first, following in pairwise(bounds) if first < following}
 
@@ -63,15 +70,37 @@ def _same(values: Sequence[Term], grams: Grams, position: int) -> bool:
     return all(results)
 
 
-def _longer(pause: Term, most: Term, grams: Grams, position: int) -> bool:
+def _longer(pause: Term, longest: Term, grams: Grams, position: int) -> bool:
     """Tell whether the distance of an event from the one before it is longer than a gap."""
-    distance = _value(pause, grams, position, position, pause)
-    gap = _value(most, grams, position, position, pause)
-    assert not isinstance(distance, str)
-    assert not isinstance(gap, str)
-    assert distance is not None
-    assert gap is not None
-    return distance > gap
+    return _number(pause, grams, position) > _number(longest, grams, position)
+
+
+def _cut_from_the_left(
+    cuts: Sequence[int], times: Sequence[Number], most: Term, grams: Grams
+) -> list[int]:
+    """Return where the sessions after the first one begin, if each is also cut at a length."""
+    begins = [0]
+    for at in range(1, len(times)):
+        if at in cuts or times[at] - times[begins[-1]] > _number(most, grams, at):
+            begins.append(at)
+    return begins[1:]
+
+
+def _times(grams: Grams, name: str, unit: int) -> list[Number]:
+    """Return the order values of all events, in the unit of distances."""
+    times: list[Number] = []
+    for event in grams.stream.events:
+        time = event[name]
+        assert isinstance(time, int | float)
+        times.append(time * unit)
+    return times
+
+
+def _number(term: Term, grams: Grams, position: int) -> Number:
+    number = _value(term, grams, position, position, term)
+    assert number is not None
+    assert not isinstance(number, str)
+    return number
 
 
 def _value(term: Term, grams: Grams, position: int, reported: int, named: Term) -> Value:

@@ -18,6 +18,7 @@ from wex.compile.measures import Measure, deciding_guard, measure_of
 from wex.compile.window import ANYWHERE
 from wex.engine.data_errors import arithmetic_error, does_not_fit
 from wex.reference.measures import measured
+from wex.reference.preference import Preference
 from wex.reference.running import holds_so_far
 from wex.reference.runs import runs
 from wex.spec import tree
@@ -27,7 +28,7 @@ from wex.theory.terms import Guard, RunningTest, fields
 from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from wex.reference.streams import Stream
     from wex.spec import Meaning
@@ -87,6 +88,7 @@ class Definition:
         self.grams = Grams(stream, meaning.lookbacks[index], pad=not window.unpadded)
         self.first, self.count = self.grams.first, self.grams.count
         self.runs: set[Pair] | None = None
+        self.reports_behind = window.until is not None
         clause = meaning.runs[index]
         if clause is not None:  # `match` and `until` of the expanded window are not looked at
             padded = Grams(stream, meaning.lookbacks[index], pad=True)
@@ -108,9 +110,7 @@ class Definition:
     def windows(self) -> list[Window]:
         """Return the windows that are kept, in the order in which they are reported."""
         short = self.w2(self.w1(self.w0()))
-        if self._having is not None:
-            self._measure_all(short)
-        kept = self.w4(self.w3(short))
+        kept = self.w4(self.w3(short) if self._having is None else self._judged(short))
         self._measure_all(kept)
         self._check_dates(kept)
         windows = [Window(b, e, self.reported(e), self.measured((b, e))) for b, e in kept]
@@ -210,8 +210,11 @@ class Definition:
         }
 
     def reported(self, e: int) -> int:
-        """Return where a window that ends at e is reported: at e, or with `until` or as a run at e + 1."""
-        return e if self.window.until is None and self.runs is None else e + 1
+        """Return where a window that ends at e is reported: at e, or with `until` or as a run at e + 1.
+
+        Sessions that `at most` cuts are in the order of their ends, as windows by preference.
+        """
+        return e + 1 if self.reports_behind else e
 
     # --- W2: within
 
@@ -239,6 +242,22 @@ class Definition:
         if self._having is None:
             return pairs
         return {pair for pair in self._in_order(pairs) if self._has(self._having, pair)}
+
+    def _judged(self, pairs: set[Pair]) -> set[Pair]:
+        """Return W3 without the windows that `having` does not have to judge, nor measure.
+
+        Those are the ones that `keep` excludes because of a window with an earlier end.
+        """
+        fine: set[Pair] = set()
+        keep = self.window.keep.text if self.window.keep else "all"
+        for end in sorted({e for _, e in pairs}):
+            taken: set[int] = set()
+            for b, e in self.w4(fine) if keep in ("shortest", "disjoint") else ():
+                taken |= {b} if keep == "shortest" else set(range(e + 1))
+            left = {(b, e) for b, e in pairs if e == end and b not in taken}
+            self._measure_all(left)
+            fine |= self.w3(left)
+        return fine
 
     def _has(self, having: Guard, pair: Pair) -> bool:
         try:
@@ -318,97 +337,6 @@ class Definition:
                 kept.add((min(starts), e))
                 last = e
         return kept
-
-
-class Preference:
-    """The ways in which the expressions of a window match from a start, the preferred one first.
-
-    A way is known by where it ends, as two ways with one end are one window: `ways` returns each
-    end once, in the place of the best way to it.
-    """
-
-    def __init__(self, definition: Definition, begin: int) -> None:
-        self.definition, self.begin = definition, begin
-
-    def first(self, pairs: set[Pair]) -> int:
-        """Return the end of the preferred window among those of the start."""
-        definition, b = self.definition, self.begin
-        if definition.runs is not None:
-            return next(e for start, e in pairs if start == b)  # a start has one run
-        ends = (
-            end - 1
-            for pair in definition.window.pairs
-            if b in definition.ends(pair.after or ANYWHERE, definition.first, definition.first)
-            for end in self.ways(pair.match, b)
-        )
-        return next(e for e in ends if (b, e) in pairs)
-
-    def ways(self, regex: tree.Regex, start: int) -> list[int]:
-        """Return every j such that the grams start … j-1 are in the language, the preferred first."""
-        match regex:
-            case tree.Concat(parts):
-                reached = [start]
-                for part in parts:
-                    reached = self._after_each(reached, part)
-                return reached
-            case tree.Union(parts):
-                return _once(end for part in parts for end in self.ways(part, start))
-            case tree.Intersection((first, *others)):
-                allowed = [self._ends(other, start) for other in others]
-                return [end for end in self.ways(first, start) if all(end in s for s in allowed)]
-            case tree.Complement():
-                return sorted(self._ends(regex, start), reverse=True)
-            case tree.Repeat(body, low, high, reluctant):
-                reached = [start]
-                for _ in range(low):
-                    before, reached = reached, self._after_each(reached, body)
-                    if reached == before:
-                        break  # so it stays, however often it is repeated
-                more = None if high is None else high - low
-                optional = self._optional(body, more, reluctant, min(reached, default=start))
-                return _once(end for middle in reached for end in optional[middle])
-        return sorted(self._ends(regex, start))  # a gram or none: at most one end
-
-    def _ends(self, regex: tree.Regex, start: int) -> frozenset[int]:
-        return self.definition.ends(regex, start, self.begin)
-
-    def _after_each(self, reached: list[int], regex: tree.Regex) -> list[int]:
-        return _once(end for middle in reached for end in self.ways(regex, middle))
-
-    def _optional(
-        self, body: tree.Regex, most: int | None, reluctant: bool, first: int
-    ) -> dict[int, list[int]]:
-        """Return for each position from `first` on the ways of `body{0,most}` from there.
-
-        One more iteration comes before stopping, or after it if reluctant. An iteration that
-        consumes nothing is the last one.
-        """
-        positions = range(self.definition.count, first - 1, -1)
-        ways = {position: self.ways(body, position) for position in positions}
-
-        def one_more(rest: dict[int, list[int]], position: int) -> list[int]:
-            more = [
-                end
-                for middle in ways[position]
-                for end in ([position] if middle == position else rest[middle])
-            ]
-            return _once([position, *more] if reluctant else [*more, position])
-
-        # An iteration that is not the last consumes a gram, so that there are no more than grams.
-        after: dict[int, list[int]] = {}
-        if most is None or most > len(positions):
-            for position in positions:
-                after[position] = one_more(after, position)
-            return after
-        after = {position: [position] for position in positions}
-        for _ in range(most):
-            after = {position: one_more(after, position) for position in positions}
-        return after
-
-
-def _once(ends: Iterable[int]) -> list[int]:
-    """Return each end once, where it comes first."""
-    return list(dict.fromkeys(ends))
 
 
 class Formula:

@@ -21,8 +21,22 @@ Advice = tuple["Token", str]  # the token to point at, and the hint
 
 UNION = "join expressions with `|`: `[a] | [b]`, or predicates inside the brackets: `[a or b]`"
 BOTH = "write `[a and b]` for one event, `[a] & [b]` for expressions, `[a] [b]` for two events"
+LABEL = (
+    "there are no labels: write `x`, `x[-1]` for the event before,"
+    " or `last(x) filter [x > 1]` for the events that satisfy a predicate"
+)
 CLAUSES = ("MATCH", "AFTER", "ASSUME", "WHERE", "UNTIL", "HAVING", "MEASURE", "WITHIN", "KEEP")
 REGEX_STARTS = ("NAME", "QUOTED", "LSQB", "LPAR", "TILDE", "ANY")
+
+# Clauses of MATCH_RECOGNIZE that are no clauses here; the words are in lower case.
+OTHER_CLAUSES = {
+    "pattern": "write `match` and the expression",
+    "define": "write `let up = x > 1` outside of the window, or the predicate in brackets",
+    "subset": "write `let either = a or b` outside of the window",
+    "skip": "write `keep leftmost` to skip past the last row, `keep preferred` for the next row",
+    "one": "remove it: a window is one row",
+    "all": "remove it: a window is one row, with `start_index` and `end_index`",
+}
 
 # Functions of other systems; the names are in lower case.
 OTHER_FUNCTIONS = {
@@ -40,6 +54,8 @@ OTHER_FUNCTIONS = {
         ("lead", "next"),
         "later events cannot be read: state the condition at the later event, with `x[-1]`",
     ),
+    "classifier": "write what the events satisfy: `count_if(x > 1)`, `collect(x) filter [x > 1]`",
+    "match_number": "number the rows of the result: a window is known by its key and `start_index`",
 }
 
 
@@ -54,16 +70,18 @@ def character_hint(text: str, offset: int) -> str | None:
         return None
     if text[max(0, offset - 1) : offset] == "." or after == ".":
         return "write a range of counts with a comma: `any{2,3}`"
+    if re.search(r"\w\(\w+$", text[:offset]) and re.match(r"[^\W\d]|\*", after):  # count(A.*)
+        return LABEL
     if after and after in "*+?{":
         return f"write `any{after if after != '{' else '{2}'}`"
     if re.search(r"\w$", text[:offset]) and re.match(r"[^\W\d]", after):
-        return "there are no labels: write `x`, `x[-1]` for the event before, or a measure"
+        return LABEL
     return "write `any` for one event, whatever it is"
 
 
 def advice_about(place: Place) -> Advice | None:
     """Return the token to point at and a hint, if a habit of another language explains an error."""
-    for explain in (_distinct, _filter, _interval, _either, _both, _null, _extract, _dash, _stream):
+    for explain in HABITS:
         advice = explain(place)
         if advice is not None:
             return advice
@@ -178,3 +196,62 @@ def _stream(place: Place) -> Advice | None:
     if token.type not in ("PARTITION", "ORDER") or [part.type for part in following] != ["BY"]:
         return None
     return token, f"write `{token} by` after the fields of the stream"
+
+
+def _clause(place: Place) -> Advice | None:
+    """Explain `pattern (a+)`, `define a as x > 1`, `after match skip past last row`."""
+    token, before = place.token, place.seen[-1:]
+    if place.item[0].type != "WINDOW" or not before:
+        return None
+    words = [word.lower() for word in place.seen]
+    for index in range(2, len(words) - 1):
+        if words[index : index + 2] == ["per", "match"]:  # one row per match
+            return place.seen[index - 2], OTHER_CLAUSES.get(words[index - 2], OTHER_CLAUSES["one"])
+    if token is None:
+        return None
+    if token.type == "MATCH" and before[0].type == "AFTER":
+        return before[0], OTHER_CLAUSES["skip"]
+    # In `match up define up as` the word was parsed as a name.
+    defines = [word for word in place.seen if word.lower() == "define"]
+    for word in defines if token.type == "AS" else [token]:
+        if word.type == "NAME" and word not in place.declared and word.lower() in OTHER_CLAUSES:
+            return word, OTHER_CLAUSES[word.lower()]
+    return None
+
+
+def _pattern(place: Place) -> Advice | None:
+    """Explain `a{,3}`, `permute(a, b)`, `{- a -}`."""
+    token, before = place.token, [word.lower() for word in place.seen[-3:]]
+    if token is None or not before:
+        return None
+    following = place.item[len(place.seen) + 1 :][:1]
+    if token.type == "COMMA" and before[-1] == "{":
+        return token, f"begin with 0: `{{0,{following[0] if following else 3}}}`"
+    if token.type == "COMMA" and "permute" in before:
+        return token, "list the orders: `a b | b a`"
+    if token.type == "LBRACE" and [part.type for part in following] == ["MINUS"]:
+        return token, "a window has all its events: leave some out of measures, `filter [not a]`"
+    return None
+
+
+def _over(place: Place) -> Advice | None:
+    """Explain `avg(x) over (…)`, `running max(x)`, `final last(x)`."""
+    token = place.token
+    if token is None or not place.seen:
+        return None
+    if token.lower() == "over" and place.seen[-1].type in ("RPAR", "RSQB"):
+        return (
+            token,
+            "remove it: an aggregate is over the window, in a predicate over the window so far",
+        )
+    if place.seen[-1].lower() in ("running", "final") and token.type == "NAME":
+        return place.seen[
+            -1
+        ], "remove it: predicates are about the window so far, measures about all of it"
+    return None
+
+
+HABITS = (
+    _distinct, _filter, _interval, _either, _both, _null, _extract, _dash, _stream, _clause, _pattern,
+    _over,
+)  # fmt: skip

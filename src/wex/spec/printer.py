@@ -58,8 +58,8 @@ def show(node: tree.Node) -> str:
             return f"runs of {_list(values)}"
         case tree.RunsWhere(predicate):
             return f"runs where {_expr(predicate)}"
-        case tree.Sessions(gap):
-            return f"sessions gap {_expr(gap)}"
+        case tree.Sessions(gap, most):
+            return f"sessions gap {_expr(gap)}" + (f" at most {_expr(most)}" if most else "")
         case tree.Until(predicate, or_end):
             return f"until [{_expr(predicate)}]" + (" or end" if or_end else "")
         case tree.Within(amount, unit):

@@ -25,6 +25,7 @@ from wex.spec.vocabulary import (
     COMPARISONS,
     EXPECTED,
     ITEMS,
+    LIMIT_WORDS,
     LOOSELY_ALIKE,
     MARKS,
     OPENS,
@@ -305,25 +306,13 @@ def _bare_predicate(place: Place, problems: Problems) -> bool:
 
 
 def _session_limit(place: Place, problems: Problems) -> bool:
-    """`sessions gap 30 minutes at most 2 hours`: a limit that cuts sessions does not exist."""
-    words = [*place.seen, *([place.token] if place.token is not None else [])]
-    if "sessions" not in words:
+    """`sessions gap 30 minutes max 2 hours`: other words for `at most`."""
+    token = place.token
+    if token is None or token.lower() not in LIMIT_WORDS or "AT_MOST" not in place.expected:
         return False
-    for before, token in itertools.pairwise(words):
-        if (before, token) == ("at", "most"):  # `30 at`: the word was parsed as a unit
-            span = Span(span_of(before).start, span_of(token).end)
-        elif token is place.token and str(token) == "at":
-            span = span_of(token)
-        else:
-            continue
-        problems.add(
-            "syntax",
-            span,
-            "a session cannot be cut at a length",
-            "`sessions gap 30 minutes within 2 hours` leaves out the sessions that last longer",
-        )
-        return True
-    return False
+    hint = "write `at most` and a length: `sessions gap 30 minutes at most 2 hours`"
+    problems.add("syntax", span_of(token), f"unexpected `{token}`", hint)
+    return True
 
 
 EXPLANATIONS = (

@@ -140,11 +140,18 @@ class TreeBuilder:
     def runs_where(self, span: Span, predicate: tree.Expr) -> Clause:
         return Clause("runs", span, tree.RunsWhere(predicate, span=span))
 
-    def sessions(self, span: Span, word: tree.Name, gap: tree.Expr) -> Clause:
+    def sessions(
+        self,
+        span: Span,
+        word: tree.Name,
+        gap: tree.Expr,
+        _at_most: Token | None,
+        most: tree.Expr | None,
+    ) -> Clause:
         if word.text != "gap":
             message = f"expected `gap` after `sessions`, got `{word}`"
             self.problems.add("unknown-option", word, message, "write `sessions gap 30 minutes`")
-        return Clause("runs", span, tree.Sessions(gap, span=span))
+        return Clause("runs", span, tree.Sessions(gap, most, span=span))
 
     def until(self, span: Span, predicate: tree.Expr, or_end: bool = False) -> Clause:
         return Clause("until", span, tree.Until(predicate, or_end, span=span))
@@ -172,7 +179,8 @@ class TreeBuilder:
             assert amount.span
             assert unit.span
             place = Span(amount.span.start, unit.span.end)
-            sharing = tree.Sharing(tree.Int(count, span=amount.span), unit, span=place)
+            whole = tree.Int(count if isinstance(amount, tree.Int) else 1, span=amount.span)
+            sharing = tree.Sharing(whole, unit, span=place)
         return Clause("keep", span, (option, sharing))
 
     def unpadded(self, span: Span) -> Clause:
@@ -392,17 +400,25 @@ class TreeBuilder:
         *values, condition = args
         return tree.Call(name, tuple(arg for arg in values if arg), condition, span=span)
 
-    def call_star(self, span: Span, name: tree.Name, star: Token) -> tree.Expr:
+    def call_star(self, span: Span, name: tree.Name, star: Token) -> tree.Call:
         return tree.Call(name, self._star(name, star), span=span)
 
     def filtered_star(
         self, span: Span, name: tree.Name, star: Token, condition: tree.Expr
-    ) -> tree.Expr:
+    ) -> tree.Call:
         return tree.Call(name, self._star(name, star), condition, span=span)
+
+    def call_star_at(self, span: Span, name: tree.Name, star: Token, index: tree.Expr) -> tree.Expr:
+        return self._at(self.call_star(span, name, star), index)
+
+    def filtered_star_at(
+        self, span: Span, name: tree.Name, star: Token, condition: tree.Expr, index: tree.Expr
+    ) -> tree.Expr:
+        return self._at(self.filtered_star(span, name, star, condition), index)
 
     def _star(self, name: tree.Name, star: Token) -> tuple[tree.Expr, ...]:
         """Return the arguments that `*` stands for: none of `count`, and no other has it."""
-        if name.text == "count":
+        if name.text.lower() == "count":  # `COUNT` is an unknown aggregate, which is said elsewhere
             return ()
         message = f"`*` is no argument of `{name}`"
         hint = f"write `count(*)`, or name a value: `{name}(x)`"

@@ -133,6 +133,8 @@ OPERATOR_WORDS = {
     "pad": "remove it: windows begin at the first event by default",
 }
 
+LIMIT_WORDS = frozenset(("at", "most", "max", "maximum", "limit", "up", "upto", "atmost"))
+
 # The tokens that the parser accepts, in words: the first group that it accepts completely.
 EXPECTED = (
     ({"ANY", "TILDE"}, "a regular expression"),
@@ -159,6 +161,7 @@ AFTER_WORD = {
     "RUNS": "expected `of` and values, or `where` and a predicate: `runs of status`, `runs where temp > 90`",
     "OF": "expected the values that stay the same during a run: `runs of status, mode`",
     "SESSIONS": "expected `gap` and the longest pause: `sessions gap 30 minutes`",
+    "AT_MOST": "expected the greatest length: `sessions gap 30 minutes at most 2 hours`",
     "UNTIL": "expected a predicate in brackets: `until [gap > 5 minutes]`",
     "LOOKBACK": "expected a number of events: `lookback 2`",
     "PARTITION": "expected `by` and the key columns: `partition by symbol`",

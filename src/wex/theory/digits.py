@@ -4,16 +4,22 @@
 timestamp. If all atoms about a field are of this kind, the field is replaced by its digits, here the
 day, the hour and the rest: `ts = place 2 * day + place 1 * hour + rest`. The atoms then compare digits
 only, which the solver decides far faster than it divides.
+
+For `n % 3` and `n // 10`, of which neither divides the other, the digits are `n // 30` and `n % 30`: an
+atom is then about a part of a digit, and says which of its values are meant.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from wex.spec.types import INT
+from wex.theory.evaluate import COMPARE
 from wex.theory.terms import (
+    MIRRORED,
     Always,
     And,
     Arithmetic,
@@ -24,6 +30,7 @@ from wex.theory.terms import (
     Not,
     Op,
     Or,
+    Symbol,
     Term,
     atoms,
     fields,
@@ -31,10 +38,10 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-DIGIT = "\2"  # begins the name of a digit
 MOST_PLACES = 6
+MOST_VALUES = 100  # of a digit of which guards read a part
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ class Digits:
 
     def field(self, index: int, offset: int) -> Field:
         """Return a digit as a field of its own."""
-        return Field(f"{DIGIT}{index} {self.name}", offset, INT)
+        return Field(Symbol(f"digit {index} {self.name}"), offset, INT)
 
     def bounds(self) -> dict[str, int]:
         """Return how many values each digit has; the largest has no bound."""
@@ -120,34 +127,98 @@ class Digits:
 
 def digits_of(guards: Iterable[Guard]) -> list[Digits]:
     """Return the fields that can be replaced by their digits in all of some guards."""
-    needed: dict[str, dict[int, int]] = {}  # field → place → shift
+    views_of: dict[str, dict[View, None]] = {}
     unfit: set[str] = set()
     for atom in dict.fromkeys(atom for guard in guards for atom in atoms(guard)):
-        if not isinstance(atom, Comparison) or is_opaque(atom):
-            # An atom that is left open is not replaced, so its fields must stay.
-            unfit.update(field.name for field in fields(atom))
-            continue
-        views = _compared_views(atom)
+        # An atom that is left open is not replaced, so its fields must stay.
+        plain = isinstance(atom, Comparison) and not is_opaque(atom)
+        views = _compared_views(atom) if plain else None  # type: ignore[arg-type]
         if views is None:
             unfit.update(field.name for field in fields(atom))
-            continue
-        for view in views:
-            shifts = needed.setdefault(view.field.name, {})
-            for place in (view.unit, view.modulus):
-                if place is not None and place > 1:
-                    shift = view.shift % place
-                    if shifts.setdefault(place, shift) != shift:
-                        unfit.add(view.field.name)
+        for view in views or ():
+            views_of.setdefault(view.field.name, {})[view] = None
     found = []
-    for name, shifts in needed.items():
-        places = (1, *sorted(shifts))
-        chain = all(above % own == 0 for own, above in pairwise(places))
-        if not shifts or name in unfit or not chain or len(places) > MOST_PLACES:
-            continue
-        shift = shifts[places[-1]]
-        if all(shift % place == own for place, own in shifts.items()):
-            found.append(Digits(name, shift, places))
+    for name, own_views in views_of.items():
+        digits = None if name in unfit else _digits(name, list(own_views))
+        if digits is not None:
+            found.append(digits)
     return found
+
+
+def _digits(name: str, views: Sequence[View]) -> Digits | None:
+    """Return digits of which all views are parts, if there are some."""
+    needed = dict.fromkeys(
+        (place, view.shift % place)
+        for view in views
+        for place in (view.unit, view.modulus)
+        if place is not None and place > 1
+    )
+    if not needed:
+        return None
+    sizes = {place for place, _ in needed}
+    for (one, first), (two, second) in combinations(needed, 2):
+        if (first - second) % gcd(one, two):  # two beginnings: a digit tells how far they are apart
+            sizes.add(gcd(one, two, first - second))
+    places = _chain(sorted(sizes - {1}))
+    shift = _shift(views, places)
+    if shift is None or len(places) > MOST_PLACES:
+        return None
+    digits = Digits(name, shift, places)
+    return digits if all(_parts(view, digits) is not None for view in views) else None
+
+
+def _chain(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return places, each of which divides the next, with which all sizes can be expressed.
+
+    Sizes of which neither divides the other have one digit: a multiple of what divides all of them,
+    up to what all of them divide.
+
+    >>> _chain([3, 10, 60]), _chain([45, 60, 1440])
+    ((1, 30, 60), (1, 15, 180, 1440))
+    """
+    groups: list[list[int]] = []
+    for size in sizes:
+        groups.append([size])
+        while len(groups) > 1 and gcd(*groups[-1]) % lcm(*groups[-2]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return tuple(sorted({1, *(f(*group) for group in groups for f in (gcd, lcm))}))
+
+
+def _shift(views: Sequence[View], places: Sequence[int]) -> int | None:
+    """Return the shift of the digits: that of each view, up to multiples of its modulus or unit.
+
+    The digit below a modulus may begin elsewhere than the view, because it is counted in a circle.
+    """
+    quotients = {(view.unit, view.shift) for view in views if view.modulus is None}
+    known = _congruent((0, 1), sorted(quotients))
+    if known is None:
+        return None
+    for view in views:
+        if view.modulus is None:
+            continue
+        below = max(place for place in places if place < view.modulus)
+        aligned = _congruent(known, [(view.modulus, view.shift)])
+        known = aligned or _congruent(known, [(below, view.shift)])
+        if known is None:
+            return None
+    return known[0]
+
+
+def _congruent(known: tuple[int, int], more: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return (number, modulus) of the numbers that have some remainders, as (modulus, remainder).
+
+    >>> _congruent((0, 1), [(4, 3), (6, 5)]), _congruent((1, 2), [(4, 2)])
+    ((11, 12), None)
+    """
+    number, modulus = known
+    for size, remainder in more:
+        common = gcd(modulus, size)
+        if (remainder - number) % common:
+            return None
+        steps = (remainder - number) // common * pow(modulus // common, -1, size // common)
+        number, modulus = number + modulus * steps, lcm(modulus, size)
+        number %= modulus
+    return number, modulus
 
 
 def _compared_views(atom: Comparison) -> list[View] | None:
@@ -183,28 +254,89 @@ def with_digits(guard: Guard, digits: Mapping[str, Digits]) -> Guard:
 
 def _replaced_atom(atom: Comparison, views: Sequence[View], own: Digits) -> Guard:
     if len(views) == 2:
-        one, two = (_parts(view, own) for view in views)
+        one, two = (_known_parts(view, own) for view in views)
         return _lexicographic(atom.op, one, two)
     (view,) = views
     left = isinstance(atom.right, Constant)
     side = atom.right if left else atom.left
     assert isinstance(side, Constant)
     assert isinstance(side.value, int)
-    mirrored: dict[Op, Op] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-    return _with_constant(atom.op if left else mirrored[atom.op], view, side.value, own)
+    return _with_constant(atom.op if left else MIRRORED[atom.op], view, side.value, own)
 
 
-def _parts(view: View, own: Digits) -> list[Term]:
-    """Return the digits of a view, the smallest first."""
-    low = own.places.index(view.unit)
-    high = len(own.places) if view.modulus is None else own.places.index(view.modulus)
-    return [own.field(index, view.field.offset) for index in range(low, high)]
+def _known_parts(view: View, own: Digits) -> list[Part]:
+    parts = _parts(view, own)
+    assert parts is not None  # or else the field has no digits
+    return parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """A digit of a view: `(digit + add) % modulus // divisor`, where the digit has `size` values.
+
+    The size of the largest digit is None; such a digit is taken as it is.
+    """
+
+    digit: Field
+    size: int | None
+    add: int = 0
+    modulus: int | None = None
+    divisor: int = 1
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the digit itself."""
+        return not self.add and self.modulus is None and self.divisor == 1
+
+    @property
+    def count(self) -> int:
+        """How many values it has."""
+        assert self.size is not None
+        return (self.modulus or self.size) // self.divisor
+
+    def of(self, digit: int) -> int:
+        """Return its value for a value of the digit."""
+        return (digit + self.add) % (self.modulus or self.size or 1) // self.divisor
+
+
+def _parts(view: View, own: Digits) -> list[Part] | None:
+    """Return the digits of a view, the smallest first; None if it is not made of these digits."""
+    places, delta = own.places, view.shift - own.shift
+    low = max(index for index, place in enumerate(places) if view.unit % place == 0)
+    divisor = view.unit // places[low]
+    if view.modulus is None:
+        high, delta = len(places), delta % view.unit
+        if delta:
+            return None
+    else:
+        high = next(index for index, place in enumerate(places) if place % view.modulus == 0)
+        if high <= low or view.modulus % places[high - 1] or delta % places[high - 1]:
+            return None
+    sizes = [above // place for place, above in pairwise(places)]
+    parts = [
+        Part(own.field(index, view.field.offset), sizes[index] if index < len(sizes) else None)
+        for index in range(low, high)
+    ]
+    if view.modulus is not None:
+        modulus = view.modulus // places[high - 1]
+        add = delta // places[high - 1] % modulus
+        if add or modulus != sizes[high - 1]:
+            parts[-1] = replace(parts[-1], add=add, modulus=modulus)
+    if divisor > 1:
+        first = parts[0]
+        if first.size is None or (first.modulus or first.size) % divisor:
+            return None
+        parts[0] = replace(first, divisor=divisor)
+    if any(not part.plain and part.size is not None and part.size > MOST_VALUES for part in parts):
+        return None
+    return parts
 
 
 def _with_constant(op: Op, view: View, number: int, own: Digits) -> Guard:
     """Return the comparison of a view with a number, as one of the view's digits."""
-    parts = _parts(view, own)
-    true = Comparison("=", parts[-1], parts[-1])  # false of a missing event, as every atom
+    parts = _known_parts(view, own)
+    digit = parts[-1].digit
+    true = Comparison("=", digit, digit)  # false of a missing event, as every atom
     rest, exact = number - view.add, True
     if view.factor != 1:
         rest, remainder = divmod(rest, view.factor)
@@ -221,31 +353,73 @@ def _with_constant(op: Op, view: View, number: int, own: Digits) -> Guard:
             above = rest >= count
             holds = {"=": False, "!=": True}.get(op, above == (op in ("<", "<=")))
             return true if holds else Always(False)
-    low = own.places.index(view.unit)
-    numbers: list[Term] = []
-    for index in range(low, low + len(parts)):
-        last = index == low + len(parts) - 1
-        count = 0 if last else own.places[index + 1] // own.places[index]
-        numbers.append(Constant(rest if last else rest % count))
-        rest = rest if last else rest // count
-    return _lexicographic(op, parts, numbers)
+    numbers = []
+    for part in parts[:-1]:
+        rest, number = divmod(rest, part.count)
+        numbers.append(number)
+    return _lexicographic(op, parts, [*numbers, rest])
 
 
-def _lexicographic(op: Op, one: Sequence[Term], two: Sequence[Term]) -> Guard:
+def _lexicographic(op: Op, one: Sequence[Part], two: Sequence[Part | int]) -> Guard:
     """Return the comparison of two numbers by their digits, the smallest first."""
     pairs = list(zip(reversed(one), reversed(two), strict=True))
-    same = [Comparison("=", left, right) for left, right in pairs]
+    same = [_compared("=", left, right) for left, right in pairs]
     if op == "=":
         return _all(same)
     if op == "!=":
-        return Or(tuple(Comparison("!=", left, right) for left, right in pairs))
+        return _any([_compared("!=", left, right) for left, right in pairs])
     strict: Op = "<" if op in ("<", "<=") else ">"
     choices = [
-        _all([*same[:index], Comparison(strict, left, right)])
+        _all([*same[:index], _compared(strict, left, right)])
         for index, (left, right) in enumerate(pairs)
     ]
-    return Or((*choices, _all(same))) if op in ("<=", ">=") else Or(tuple(choices))
+    return _any([*choices, _all(same)] if op in ("<=", ">=") else choices)
+
+
+def _compared(op: Op, one: Part, two: Part | int) -> Guard:
+    """Return the comparison of a digit of a view with a number, or with that of another event."""
+    if one.plain:
+        return Comparison(op, one.digit, Constant(two) if isinstance(two, int) else two.digit)
+    if isinstance(two, int):
+        number = two
+        return _is_among(one, lambda value: bool(COMPARE[op](value, number)))
+    other, mirrored = two, MIRRORED[op]
+    return _any(
+        [
+            _all([_compared("=", one, value), _compared(mirrored, other, value)])
+            for value in range(one.count)
+        ]
+    )
+
+
+def _is_among(part: Part, chosen: Callable[[int], bool]) -> Guard:
+    """Return the guard that a digit of a view is one of some values."""
+    assert part.size is not None
+    ranges: list[tuple[int, int]] = []
+    for digit in range(part.size):
+        if chosen(part.of(digit)):
+            first = ranges.pop()[0] if ranges and ranges[-1][1] == digit - 1 else digit
+            ranges.append((first, digit))
+    return _any(
+        [
+            Comparison("=", part.digit, Constant(first))
+            if first == last
+            else And(
+                (
+                    Comparison(">=", part.digit, Constant(first)),
+                    Comparison("<=", part.digit, Constant(last)),
+                )
+            )
+            for first, last in ranges
+        ]
+    )
 
 
 def _all(parts: Sequence[Guard]) -> Guard:
     return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _any(parts: Sequence[Guard]) -> Guard:
+    if not parts:
+        return Always(False)
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))

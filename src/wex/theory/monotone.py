@@ -7,6 +7,7 @@ an event at some time, is true of every later one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from wex.theory.terms import (
@@ -28,6 +29,7 @@ from wex.theory.terms import (
     RunningTest,
     fields,
     offsets,
+    with_fields,
 )
 
 if TYPE_CHECKING:
@@ -56,13 +58,25 @@ def proof(guard: Guard, clock: str, *, of: bool = True) -> Guard:
         case And(parts) | Or(parts):
             proofs = [proof(part, clock, of=of) for part in parts]
             return _all(proofs) if isinstance(guard, And) == of else _any(proofs)
-        case RunningTest(test):
-            return proof(test, clock, of=of)
+        case RunningTest():
+            return proof(_with_earlier_firsts(guard), clock, of=of)
         case IsFirst(0):
             return Always(not of)  # an event to come has one before it
     if all(offset < 0 for offset in offsets(guard)):
         return guard if of else Not(guard)
     return _later(guard, clock, of=of) if isinstance(guard, Comparison) else NEVER
+
+
+def _with_earlier_firsts(guard: RunningTest) -> Guard:
+    """Return the test of a predicate with aggregates; `first`, once it is known, stays as it is."""
+
+    def earlier(field: Field) -> Field:
+        if field.offset or not field.name.startswith(RESULT):
+            return field
+        aggregate = guard.aggregates[int(field.name[len(RESULT) :])]
+        return replace(field, offset=-1) if aggregate.name == "first" else field
+
+    return with_fields(guard.test, earlier)
 
 
 def _later(atom: Comparison, clock: str, *, of: bool) -> Guard:

@@ -83,7 +83,7 @@ class Symbols(Translation):
         super().__init__(missing=missing, lookback=lookback, position=level)
         self.dense = dense
         self.codes = codes
-        self.naming = naming or (lambda field: f"{field.name}@{-field.offset}")
+        self.naming = naming or (lambda field: f"{field.name!r}@{-field.offset}")
         self.products = products
         self.samples = samples
         self.open_atoms: list[z3.BoolRef] = []
@@ -320,7 +320,7 @@ class EventSearch:
         """Return the translation at an event; `number` maps offsets to numbers of events."""
 
         def naming(field: Field) -> str:
-            return f"{field.name}#{number(field.offset)}"
+            return f"{field.name!r}#{number(field.offset)}"
 
         return Symbols(lookback, level, {}, self.codes, naming, products=True, samples=self.samples)
 
@@ -420,7 +420,7 @@ def contradiction(
         for step, guards in enumerate(steps):
 
             def naming(field: Field, step: int = step) -> str:
-                return f"{field.name}#{step + field.offset}"
+                return f"{field.name!r}#{step + field.offset}"
 
             symbols = Symbols(lookback, lookback + 1, {}, codes, naming)
             for index, guard in enumerate(guards):

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from wex.spec.types import BOOL
 
@@ -157,14 +157,41 @@ class Guard:
     """A condition on the last k+1 events."""
 
 
-NULL_FLAG = (
-    "\1"  # begins the name of the flag that says whether a field is NULL; z3 cuts names at "\0"
-)
+class Symbol(str):
+    """The name of a field that only the solver has. It equals no text, so no column has it.
+
+    >>> Symbol("null x") == "null x", Symbol("null x") == Symbol("null x")
+    (False, True)
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Symbol) and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((Symbol, str.__hash__(self)))
+
+    def __repr__(self) -> str:
+        return f"Symbol({str.__repr__(self)})"
+
+
+class NullFlag(Symbol):
+    """The name of the flag that says whether a field is NULL."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> Self:
+        """Return the name of the flag of a field."""
+        return super().__new__(cls, f"null {name}")
 
 
 def null_flag(field: Field) -> Field:
     """Return the bool field that the solver has beside a field that may be NULL."""
-    return Field(NULL_FLAG + field.name, field.offset, BOOL)
+    return Field(NullFlag(field.name), field.offset, BOOL)
 
 
 @dataclass(frozen=True)

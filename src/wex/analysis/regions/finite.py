@@ -19,7 +19,7 @@ from wex.theory.evaluate import EXACT, holds
 from wex.theory.letters import TooManyRowsError, combinations
 from wex.theory.projection import readable_event
 from wex.theory.samples import constants_of
-from wex.theory.solver import UndecidedError
+from wex.theory.solver import UndecidedError, satisfiable
 from wex.theory.terms import (
     Always,
     Atom,
@@ -44,6 +44,7 @@ MOST_KINDS = 64
 MOST_MODELLED = 16  # kinds for which an event is searched, where the solver does not know all
 MOST_STEPS = 40_000  # of a node with a kind of event
 MOST_VALUES_LISTED = 12  # of a field with whole numbers
+FAR = 2**40  # a field with such values has more than can be listed
 
 
 @dataclass(frozen=True)
@@ -332,8 +333,19 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
     return _whole_values(always, now, query.fields)
 
 
+def _possible(guard: Guard) -> bool:
+    """Tell whether a guard about one event can hold; if undecided, it can."""
+    try:
+        return satisfiable(guard, lookback=0)
+    except UndecidedError:
+        return True
+
+
 def _whole_values(always: Guard, field: Field, types: Mapping[str, Type]) -> list[Value] | None:
     """Return the values that a whole number can have under a guard, if they are few."""
+    far = (Comparison(">=", field, Constant(FAR)), Comparison("<=", field, Constant(-FAR)))
+    if any(_possible(terms.And((always, beyond))) for beyond in far):
+        return None  # to list values of an endless range one by one is slow, and in vain
     values: list[int] = []
     while len(values) <= MOST_VALUES_LISTED:
         others = tuple(Comparison("!=", field, Constant(value)) for value in values)

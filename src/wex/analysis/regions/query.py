@@ -17,7 +17,7 @@ from wex.spec.types import BOOL, INT
 from wex.theory import terms
 from wex.theory.digits import Digits, digits_of, with_digits
 from wex.theory.letters import guard_of_letters
-from wex.theory.terms import NULL_FLAG, Guard, IsFirst, atoms, with_null_flags
+from wex.theory.terms import Guard, IsFirst, NullFlag, atoms, with_null_flags
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def query_of(
 
 
 def _is_flag(field: terms.Field) -> bool:
-    return field.name.startswith(NULL_FLAG)
+    return isinstance(field.name, NullFlag)
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:

@@ -1,10 +1,10 @@
 """The choice of a machine: which kernel runs a planned window, with which tables.
 
-Windows that `keep` chooses by preference have a kernel of their own, `preferred`, and so have windows
-with aggregates in their predicates, `tracked`. For all others there are four: `registers` where no
-window state ever holds two starts, `configs` where there are few combinations of occupied window
-states, `sliding` for windows of one fixed length, and `moving` for all others. These find the same
-windows. The choice is made once for each plan.
+Windows that `keep` chooses by preference have a kernel of their own, `preferred`, unless there is
+nothing to choose, and so have windows with aggregates in their predicates, `tracked`. For all others
+there are four: `registers` where no window state ever holds two starts, `configs` where there are
+few combinations of occupied window states, `sliding` for windows of one fixed length, and `moving`
+for all others. These find the same windows. The choice is made once for each plan.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from wex.engine.kernels.types import (
 )
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.own_letters import own_letters
-from wex.engine.machines.preferred import preferred_tables
+from wex.engine.machines.preferred import preferred_tables, without_choice
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
 
@@ -130,6 +130,7 @@ def machine_of(
     window: PlannedWindow, plan: Plan, most_configs: int = MOST_CONFIGS
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
+    window = without_choice(window)
     clauses = kernel_clauses(window.clauses)
     own = own_letters(window, plan)
     if window.preference is not None:

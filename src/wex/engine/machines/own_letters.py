@@ -58,7 +58,9 @@ def own_letters(window: PlannedWindow, plan: Plan) -> OwnLetters | None:
     number = {row: _bits(row) if coded else at for at, row in enumerate(rows)}
     return OwnLetters(
         PlannedLetters(tuple(window.letters.guards[at] for at in shared), rows),
-        program_of(guard for guard in guards if isinstance(guard, RunningTest)),
+        program_of(
+            (guard for guard in guards if isinstance(guard, RunningTest)), plan.stream.nullable
+        ),
         tuple(
             (number[tuple(row[at] for at in shared)], _bits([row[at] for at in own]))
             for row in window.letters.rows

@@ -1,18 +1,61 @@
-"""The tables of windows that `keep` chooses by preference."""
+"""Windows that `keep` chooses by preference: their tables, and those that leave nothing to choose."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wex.automata.dfa import common_classes
 from wex.engine.kernels.types import Preferred
-from wex.engine.machines.tables import codes_of
+from wex.engine.machines.tables import MachineTables, codes_of
 
 if TYPE_CHECKING:
     from wex.compile.plan import PlannedWindow
     from wex.engine.machines.own_letters import OwnLetters
+
+MOST_STATES = 1 << 12  # states of a window whose automata are searched for a choice
+
+
+def without_choice(window: PlannedWindow) -> PlannedWindow:
+    """Return a window with `keep all` if that finds the same windows: its kernels are faster.
+
+    It does if a start has at most one window. Under `keep leftmost` no two windows may share an
+    event, either: here no start begins while another one is open, nor with the last event of a
+    window. `until` and `having` deny windows, and predicates with aggregates part the starts: such
+    windows stay as they are.
+    """
+    clauses = window.clauses
+    if not clauses.prefers or clauses.conditional or clauses.running:
+        return window
+    if len(window.window.table) * len(window.prefix.table) > MOST_STATES:
+        return window
+    tables = MachineTables(window)
+    if (tables.final & tables.lasts).any():
+        return window
+    if clauses.keep == "leftmost" and _may_meet(tables):
+        return window
+    alone = replace(clauses, keep="all", sharing=0)
+    return replace(window, clauses=alone, preference=None)
+
+
+def _may_meet(tables: MachineTables) -> bool:
+    """Tell whether a start may begin while another one is open, or with the last event of a window."""
+    known = {(0, -1)}  # a prefix state, and the state of the start that is open, or -1
+    pending = list(known)
+    while pending:
+        before, state = pending.pop()
+        born = tables.born[before]
+        moved = tables.move[state] if state >= 0 else np.full_like(born, -1)
+        if ((born >= 0) & (moved >= 0)).any():
+            return True
+        after = np.maximum(born, moved)
+        after = np.where((after >= 0) & tables.final[after], -1, after)
+        new = set(zip(tables.prefix[before].tolist(), after.tolist(), strict=True)) - known
+        known |= new
+        pending += new
+    return False
 
 
 def preferred_tables(window: PlannedWindow, own: OwnLetters | None) -> Preferred:

@@ -39,7 +39,7 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from wex.spec.types import Type
     from wex.theory.terms import Aggregate, RunningTest
@@ -68,7 +68,7 @@ class Program:
     """The text of `step`, `load` and `store`, the columns that it reads, the kinds of its registers.
 
     `remembered` has for an aggregate and a number of events back the registers of its result: its
-    value, and whether it is known.
+    value, and whether it is known. They are asked about the next event.
     """
 
     source: str
@@ -82,16 +82,19 @@ class Program:
         return tuple(0.0 if kind == "real" else 0 for kind in self.registers)
 
 
-def program_of(tests: Iterable[RunningTest]) -> Program:
-    """Return the program for the predicates with aggregates of a window, a bit for each of them."""
-    return _Writer(list(tests)).program()
+def program_of(tests: Iterable[RunningTest], nullable: Collection[str]) -> Program:
+    """Return the program for the predicates with aggregates of a window, a bit for each of them.
+
+    `nullable` are the fields that may be NULL: an aggregate skips events without its argument.
+    """
+    return _Writer(list(tests), nullable).program()
 
 
 class _Writer:
     """Writes the program of a window."""
 
-    def __init__(self, tests: list[RunningTest]) -> None:
-        self._tests = tests
+    def __init__(self, tests: list[RunningTest], nullable: Collection[str]) -> None:
+        self._tests, self._nullable = tests, nullable
         self._columns: dict[Column, str] = {}
         self._registers: list[RegisterKind] = []
         self._lines: list[str] = []
@@ -234,8 +237,13 @@ class _Writer:
     def extreme(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         best, number = self._register(kind), self._register("whole")
-        better = f"({number} == 0 or {self._before(aggregate.name == 'max', kind, value, best)})"
-        self._if([*known, better], f"{best} = {value}", f"{number} = 1")
+        better = self._before(aggregate.name == "max", kind, value, best)
+        self._if(
+            known,
+            f"{best} = {value} if {better} else {best}",
+            f"{best} = {value} if {number} == 0 else {best}",
+            f"{number} = 1",
+        )
         return best, self._always(aggregate, known) or f"{number} == 1"
 
     @staticmethod
@@ -252,8 +260,11 @@ class _Writer:
     def first(self, aggregate: Aggregate) -> Named:
         value, known, kind = self._argument(aggregate)
         kept, number = self._register(kind), self._register("whole")
-        fresh = [f"{number} == 0"] if aggregate.name == "first" else []
-        self._if([*known, *fresh], f"{kept} = {value}", f"{number} = 1")
+        chosen = value
+        if aggregate.name == "first":  # it is the same at the next event
+            chosen = f"{value} if {number} == 0 else {kept}"
+            self._places[aggregate, 1] = len(self._registers) - 2, len(self._registers) - 1
+        self._if(known, f"{kept} = {chosen}", f"{number} = 1")
         return kept, self._always(aggregate, known) or f"{number} == 1"
 
     def by(self, aggregate: Aggregate) -> Named:
@@ -320,7 +331,7 @@ class _Writer:
                 return str(int(value)), TRUE
             case Constant(int() | Fraction() as value):
                 return _literal(FLOATING.constant(value)), TRUE
-            case Field(_, 0):
+            case Field(name, 0) if name not in self._nullable:
                 return self._column("value", term), TRUE
         return self._column("value", term), self._column("known", term)
 
@@ -382,10 +393,10 @@ class _Writer:
                 return false, true
             case And(parts) | Or(parts):
                 truths, falses = zip(*(self._guard(part, test) for part in parts), strict=True)
-                every, some = " and ", " or "
+                every, some = " & ", " | "
                 if isinstance(guard, Or):
                     every, some = some, every
-                return self._let(every.join(truths)), self._let(some.join(falses))
+                return self._let(every.join(truths)), f"({some.join(falses)})"
             case Truth(field):
                 value, known = self._term(field, test)
                 return self._decided(f"{value} == 1", known, guard)
@@ -415,8 +426,8 @@ class _Writer:
         )
         present = self._column("present", atom) if looks_back else TRUE
         true = self._let(_both(present, _both(known, holds)))
-        false = self._let(_both(known, f"not {holds}"))
-        return true, false if present == TRUE else self._let(f"{false} or not {present}")
+        false = f"({_both(known, f'not {holds}')})"
+        return true, false if present == TRUE else f"({false} or not {present})"
 
 
 _UPDATES = {
@@ -464,7 +475,7 @@ def _literal(value: float) -> str:
 def _both(one: str, other: str) -> str:
     if TRUE in (one, other):
         return other if one == TRUE else one
-    return f"({one}) and ({other})"
+    return f"({one}) & ({other})"  # no branch, which a processor would often predict wrongly
 
 
 def _is_whole(column: Column) -> bool:

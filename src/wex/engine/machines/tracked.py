@@ -37,13 +37,16 @@ class Tracked(NamedTuple):
 
     `entry[p]` is the window state of a start at prefix state p before its first event, or -1.
     `moves[state, class]` has the next state and what happens on the way: flags of the kernel.
-    `final[state]`: a window may end with the stream.
+    `quiet[state, code]` has a bit for each combination of truth values of the own predicates: set
+    if it leads back to the state, and no window ends. `final[state]`: a window may end with the
+    stream.
     """
 
     classes: NDArray[np.uint16]
     prefix: NDArray[np.int32]
     entry: NDArray[np.int32]
     moves: NDArray[np.int32]
+    quiet: NDArray[np.uint64]
     final: NDArray[np.bool_]
 
 
@@ -113,14 +116,16 @@ def tracked_machine(
 ) -> TrackedMachine:
     """Return the machine of a window with aggregates in its predicates."""
     tables = MachineTables(window)
+    classes = own.classes(tables.by_letter)
     moves, entry = _moves(tables, window, until=window.until is not None)
     return TrackedMachine(
         clauses,
         Tracked(
-            own.classes(tables.by_letter),
+            classes,
             np.ascontiguousarray(tables.prefix, dtype=np.int32),
             entry,
             moves,
+            _quiet(classes, moves),
             np.concatenate([tables.final, np.zeros(len(moves) - len(tables.final), np.bool_)]),
         ),
         own,
@@ -147,6 +152,19 @@ def _moves(
     begins = tables.born.max(axis=1, initial=-1) >= 0
     entry = np.where(begins, number[np.maximum(window.starts, 0)], -1)
     return (
-        np.concatenate([moves + ends_before, moves[entries]]).astype(np.int32),
+        np.ascontiguousarray(np.concatenate([moves + ends_before, moves[entries]]), dtype=np.int32),
         entry.astype(np.int32),
     )
+
+
+def _quiet(classes: NDArray[np.uint16], moves: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return for each state and code which combinations of the own predicates change nothing.
+
+    Combinations with the same lower six bits share a bit: it is set if none of them changes anything.
+    """
+    same = moves == (np.arange(len(moves)) << FLAG_BITS | GOES_ON)[:, None]
+    quiet = np.zeros((len(moves), len(classes)), dtype=np.uint64)
+    for low in range(min(64, classes.shape[1])):
+        all_same = same[:, classes[:, low::64]].all(axis=2)
+        quiet |= all_same.astype(np.uint64) << np.uint64(low)
+    return quiet

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.errors import closest
 from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
+from wex.spec.foreign_words import OTHER_FUNCTIONS
 from wex.spec.resolve.type_checker import with_article
 from wex.spec.vocabulary import ALIKE
 
@@ -156,5 +157,7 @@ def _fitting_aggregates(types: Sequence[Type]) -> str:
 
 def _aggregate_hint(name: str) -> str:
     """Return a hint for an aggregate that does not exist."""
+    if name.lower() in OTHER_FUNCTIONS:
+        return OTHER_FUNCTIONS[name.lower()]
     meant = SYNONYMS.get(name.lower()) or closest(name, [*AGGREGATES, *USER_DEFINED], ALIKE)
     return f"did you mean `{meant}`?" if meant else f"the aggregates are {', '.join(AGGREGATES)}"

@@ -17,6 +17,7 @@ from wex.spec.resolve.nulls import with_null_tests
 from wex.spec.resolve.runs import spelled_out
 from wex.spec.resolve.scope import in_order
 from wex.spec.tree import MAX_DEPTH, MAX_TERMS, deeper_than
+from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +99,11 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
         for node in _not_of_aggregates(item):
             message = f"`{node}`: this is computed of events, not of aggregates"
             hint = "aggregate it: `first(year(ts))`, `some(name like 'A%')`"
-            problems.add("aggregate-here", _place(item), message, hint)
+            problems.add("aggregate-here", node if node.span else _place(item), message, hint)
+        for call, field in _of_other(item, spec.stream):
+            message = f"`{call}`: an aggregate in a predicate cannot read a field of type other"
+            hint = f"write `count()`, or `count() filter [{field} is not null]`"
+            problems.add("wrong-type", call if call.span else _place(item), message, hint)
         history = _deepest_history(item)
         if history > MAX_HISTORY:
             message = f"an aggregate here looks back {history:,} events"
@@ -122,6 +127,22 @@ def _not_of_aggregates(item: tree.Node) -> list[tree.Node]:
         if part
         for node in tree.walk(part)
         if _needs_events(node) and any(map(uses_aggregates, node.children()))
+    ]
+
+
+def _of_other(item: tree.Node, stream: tree.Stream) -> list[tuple[tree.Call, str]]:
+    """Return the aggregates in predicates of a window that read fields of type other, and these."""
+    if not isinstance(item, tree.Window):
+        return []
+    others = {field.name.text for field in stream.fields if field.type.name.text == OTHER.name}
+    return [
+        (node, argument.name)
+        for part in (*item.pairs, item.until)
+        if part
+        for node in tree.walk(part)
+        if isinstance(node, tree.Call) and is_aggregate(node)
+        for argument in node.args
+        if isinstance(argument, tree.Ref) and argument.name in others
     ]
 
 
@@ -186,8 +207,9 @@ def _runs(runs: tree.Runs, lets: Lets) -> tree.Runs:
             return replace(runs, values=tuple(expand_expr(value, lets) for value in values))
         case tree.RunsWhere(predicate):
             return replace(runs, predicate=expand_expr(predicate, lets))
-        case tree.Sessions(gap):
-            return replace(runs, gap=expand_expr(gap, lets))
+        case tree.Sessions(gap, most):
+            longest = most and expand_expr(most, lets)
+            return replace(runs, gap=expand_expr(gap, lets), most=longest)
 
 
 def _regex(regex: tree.Regex, lets: Lets) -> tree.Regex:

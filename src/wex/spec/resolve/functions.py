@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from wex.errors import closest
 from wex.spec import patterns, tree
+from wex.spec.aggregates import is_aggregate
 from wex.spec.types import (
     CALENDAR_PARTS,
     CLOCK_PARTS,
@@ -222,6 +223,9 @@ def check_null_test(checker: TypeChecker, node: tree.IsNull) -> None:
     shown = f" {'and' if node.negated else 'or'} ".join(f"{name} {word}" for name in names[::-1])
     message = f"`{word}` expects a name, got `{node.value}`"
     hint = f"ask about the values by name: `{shown}`" if names else "a constant is never NULL"
+    if isinstance(value, tree.Call) and is_aggregate(value):
+        count = tree.Call(tree.Name("count"), value.args[:1], value.filter, value.offset)
+        hint = f"an aggregate of nothing is NULL: write `{count} {'>' if node.negated else '='} 0`"
     checker.problems.add("wrong-sort", node.value, message, hint)
 
 

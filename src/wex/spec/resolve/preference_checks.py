@@ -96,6 +96,7 @@ def _check_sharing(
         problems.add(
             "sharing-here",
             sharing,
-            f"windows of at most {most} events cannot share {sharing.amount.value}",
+            f"windows of at most {most} event{'s' if most > 1 else ''} cannot share"
+            f" {sharing.amount.value}",
             f"write at most `sharing {most - 1} events`" if most > 1 else "remove `sharing`",
         )

@@ -28,8 +28,10 @@ def check_runs(window: tree.Window, stream: tree.Stream, events: EventTypes) -> 
         case tree.RunsWhere(predicate):
             events.predicate(predicate)
             _check_changes(predicate, "runs where temp > 90", events)
-        case tree.Sessions(gap):
-            _check_gap(gap, window.runs, stream, events)
+        case tree.Sessions():
+            _check_sessions(window.runs, stream, events)
+            if window.runs.most is not None:
+                _check_cut(window, events.problems)
 
 
 def _check_alone(window: tree.Window, problems: Problems) -> None:
@@ -75,10 +77,24 @@ def _check_changes(node: tree.Expr, example: str, events: EventTypes) -> None:
         events.problems.add("wrong-sort", node, message, f"use a field: `{example}`")
 
 
-def _check_gap(
-    gap: tree.Expr, sessions: tree.Sessions, stream: tree.Stream, events: EventTypes
-) -> None:
-    type_ = events.value(gap)
+def _check_cut(window: tree.Window, problems: Problems) -> None:
+    """Note clauses that would change where `at most` cuts: they act before it chooses."""
+    conflicts = {
+        "within": (window.within, "remove `within`: `at most` already limits a session"),
+        "having": (window.having, "remove `having`, and filter the sessions that come out"),
+        "keep": (window.keep, "remove `keep`: sessions do not overlap"),
+    }
+    for clause, (place, hint) in conflicts.items():
+        if place is not None:
+            message = f"a window has either `at most` or `{clause}`, not both"
+            problems.add("clause-conflict", place, message, hint)
+
+
+def _check_sessions(sessions: tree.Sessions, stream: tree.Stream, events: EventTypes) -> None:
+    limits = [("gap", sessions.gap, "sessions gap 30 minutes", "sessions gap 30")]
+    if sessions.most is not None:
+        limits.append(("length", sessions.most, "at most 2 hours", "at most 100"))
+    types = [events.value(limit) for _, limit, *_ in limits]
     if len(stream.order_by) != 1:
         times = [name for name, field in events.scope.fields.items() if field == TIMESTAMP]
         hint = f"add `order by {times[0] if times else 'ts'}` to the stream"
@@ -91,7 +107,7 @@ def _check_gap(
         return
     order = stream.order_by[0].text
     measured = events.scope.fields.get(order)
-    if measured is None or type_ is None:
+    if measured is None:
         return
     if measured not in (TIMESTAMP, DATE, *NUMBERS):
         message = (
@@ -99,22 +115,22 @@ def _check_gap(
         )
         hint = "order the stream by a timestamp, a date or a number"
         events.problems.add("no-order", sessions, message, hint)
-    elif (type_ == DURATION) != (measured in (TIMESTAMP, DATE)) or type_ not in (
-        DURATION,
-        *NUMBERS,
-    ):
-        expected = "a duration" if measured in (TIMESTAMP, DATE) else "a number"
-        message = f"a gap in `{order}`, {with_article(measured)}, is {expected}, got {with_article(type_)}"
-        hint = (
-            "write `sessions gap 30 minutes`"
-            if expected == "a duration"
-            else "write `sessions gap 30`"
-        )
-        events.problems.add("wrong-type", gap, message, hint)
-    elif not events.is_constant(gap):
-        message = "the gap must be a constant"
-        hint = "write `sessions gap 30 minutes`; for another rule write `match … until …`"
-        events.problems.add("wrong-sort", gap, message, hint)
+        return
+    in_time = measured in (TIMESTAMP, DATE)
+    expected = "a duration" if in_time else "a number"
+    for (noun, limit, duration, number), type_ in zip(limits, types, strict=True):
+        hint = f"write `{duration if in_time else number}`"
+        if type_ is None:
+            continue
+        if type_ not in ((DURATION,) if in_time else NUMBERS):
+            message = (
+                f"a {noun} in `{order}`, {with_article(measured)}, is {expected},"
+                f" got {with_article(type_)}"
+            )
+            events.problems.add("wrong-type", limit, message, hint)
+        elif not events.is_constant(limit):
+            hint += "; for another rule write `match … until …`"
+            events.problems.add("wrong-sort", limit, f"the {noun} must be a constant", hint)
 
 
 # --- Expansion
@@ -141,9 +157,11 @@ def spelled_out(window: tree.Window, stream: tree.Stream) -> tree.Window:
             fresh = tree.flat(tree.Or, [tree.IsFirst(), _not(_before(predicate))])
             begins = tree.flat(tree.And, [predicate, fresh])
             return _repeated(window, begins, predicate, _not(predicate))
-        case tree.Sessions(gap):
+        case tree.Sessions(gap, most):
             time = tree.Ref(stream.order_by[0].text)
             pause = _compared(tree.Binary("-", time, _before(time)), ">", gap)
+            if most is not None:
+                return _cut(window, tree.Not(pause), _lasts(time, most))
             begins = tree.Or((tree.IsFirst(), pause))
             return _repeated(window, begins, tree.Not(pause), pause)
 
@@ -177,3 +195,20 @@ def _repeated(
         pairs=(tree.Pair(None, match),),
         until=tree.Until(over, or_end=True),
     )
+
+
+def _lasts(time: tree.Expr, most: tree.Expr) -> tree.Expr:
+    """Return the predicate that a window has not become longer than `most`."""
+    first = tree.Call(tree.Name("first"), (time,))
+    return _compared(tree.Binary("-", time, first), "<=", most)
+
+
+def _cut(window: tree.Window, near: tree.Expr, lasts: tree.Expr) -> tree.Window:
+    """Return a window that goes on as long as both hold; the next one begins behind it.
+
+    `[near] & [lasts]`, not `[near and lasts]`: arithmetic that fails in the gap is an error, as
+    in sessions that are not cut; beside an aggregate it would be unknown.
+    """
+    goes_on = tree.Intersection((tree.Atom(near), tree.Atom(lasts)))
+    match = tree.Concat((tree.Anything(), tree.Repeat(goes_on, 0, None)))
+    return replace(window, runs=None, pairs=(tree.Pair(None, match),), keep=tree.Name("leftmost"))

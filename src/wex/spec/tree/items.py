@@ -79,9 +79,13 @@ class RunsWhere(Node):
 
 @dataclass(frozen=True)
 class Sessions(Node):
-    """`sessions gap 30 minutes`: maximal ranges of events without a longer pause."""
+    """`sessions gap 30 minutes`: maximal ranges of events without a longer pause.
+
+    With `at most 2 hours` a session is cut from the left where it would become longer.
+    """
 
     gap: Expr
+    most: Expr | None = None
 
 
 Runs = RunsOf | RunsWhere | Sessions

@@ -1,0 +1,220 @@
+"""What `keep leftmost` holds: starts that are not decided, and windows that wait for an earlier start.
+
+The windows of later starts are known only when an earlier start is decided. While it waits, without a
+better window of its own, each window that ends after it is held. If that happens on a cycle, any
+number of windows wait; if not, the longest path bounds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wex.analysis.answers import Growth, Quantity
+from wex.analysis.graphs import cyclic, greatest_weights
+from wex.analysis.lifetimes import DEAD
+from wex.analysis.witness import concrete_streams, held_by_engine
+from wex.automata.explore import Exploration, shortest
+from wex.automata.preference import DEAD as DECIDED
+from wex.stages import compile_window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wex.analysis.answers import Answer
+    from wex.analysis.counting.single import Place
+    from wex.analysis.preference import Delay
+    from wex.analysis.regions.contexts import Edge
+    from wex.theory.evaluate import Event
+
+DONE = -2  # the state of a later start that has got a window
+MOST_TRIED = 8  # places where a start waits, for a stream on which others wait for it
+Pair = tuple[int, int, int]  # a context, the state of a start that waits, that of a later one
+
+
+class Leftmost:
+    """Starts under `keep leftmost`, each with a later one beside it."""
+
+    def __init__(self, delay: Delay) -> None:
+        self.delay = delay
+        self.analysis = delay.analysis
+        self.starts, self.window, self.clauses = delay.starts, delay.window, delay.clauses
+
+    def held(self) -> Answer:
+        """Return how many starts `keep leftmost` holds: undecided ones, and windows that wait."""
+        analysis, clauses, window = self.analysis, self.clauses, self.window
+        what = Quantity.HELD
+        if not self.starts.held:
+            return analysis.bounded(what, 0, "no start ever begins", exact=True)
+        if clauses.within_events is not None:
+            return analysis.limited(what, clauses.within_events)
+        if clauses.within_time is not None:
+            events = analysis.most_in_time()
+            if events is not None:
+                reason = f"at most {events:,} events fit in the time of `within`"
+                return analysis.bounded(what, events, reason, exact=False)
+        if window.longest_life is not None:
+            return analysis.by_life(what, window)
+        if self._begins_with_windows():
+            reason = "every beginning of a window is a window, so that later starts are skipped"
+            return analysis.bounded(what, 1 + clauses.sharing, reason, exact=False)
+        if clauses.running or clauses.having or clauses.within_time is not None:
+            reason = "windows may wait without bound for an earlier start that is not decided"
+            return analysis.unknown(what, reason)
+        # Without a candidate one start for each state is held. With one, only starts after it are.
+        states = len({state for _, state in self.starts.held})
+        delay = self.delay.most()
+        if delay is not None and not self.waits_for_earlier():
+            bound = max(states, delay + 1) + clauses.sharing
+            reason = "with `keep leftmost` the earlier of two starts in the same state wins"
+            return analysis.bounded(what, bound, reason, exact=False)
+        events = self._most_completions()
+        if events is not None:
+            # Each event completes at most one start of each state, and the one that begins with it.
+            bound = states + 1 + (states + 1) * events + clauses.sharing
+            reason = f"at most {events:,} events complete windows while an earlier start waits"
+            return analysis.bounded(what, bound, reason, exact=False)
+        waiting = self.waiting()
+        if waiting is not None and all(waiting.held(n) is not None for n in (2, 4, 6)):
+            reason = "any number of windows can wait for an earlier start that is not decided"
+            return analysis.unbounded(what, Growth.LINEAR, reason, waiting.held)
+        reason = "windows may wait without bound for an earlier start that is not decided"
+        return analysis.unknown(what, reason)
+
+    def waits_for_earlier(self) -> bool:
+        """Tell whether a start may have a window while an earlier one has none and is undecided.
+
+        A sound answer: true if that cannot be excluded.
+        """
+        starts, window = self.starts, self.window
+        if self._begins_with_windows():
+            return False
+        if self.clauses.having or self.clauses.limit is not None or self.clauses.running:
+            return True
+        nodes: Exploration[Pair, None] = Exploration(check=starts.budget.check)
+        for row in starts.contexts.edges:
+            for edge in row:
+                born = starts.born(edge)
+                if born != DEAD and not (window.until is None and window.final[born]):
+                    nodes[edge.to, born, DEAD]
+        for node in nodes:
+            for _, after in self._steps(node):
+                if after[2] == DONE:
+                    return True
+                nodes[after]
+        return False
+
+    def _begins_with_windows(self) -> bool:
+        """Tell whether a start has a window with each of its events, as long as it is undecided."""
+        preference = compile_window(self.analysis.meaning, self.analysis.index).preference
+        if preference is None or self.clauses.until or self.clauses.having:
+            return False
+        ways = preference.ways
+        reads = ~ways.accepts
+        reads[DECIDED] = False
+        after = ways.table[reads]
+        return bool((ways.accepts[after] | (after == DECIDED)).all())
+
+    def _steps(self, node: Pair) -> Iterator[tuple[Edge, Pair]]:
+        """Yield the events on which a start goes on to wait, and what becomes of a later one."""
+        starts, window = self.starts, self.window
+        context, waiting, later = node
+        for edge in starts.contexts.edges[context]:
+            moved = starts.moved(waiting, edge)
+            if moved == DEAD or starts.ends(waiting, edge):
+                continue
+            if window.until is None and window.final[moved]:
+                continue  # it has a window, too
+            if later == DONE:
+                yield edge, (edge.to, moved, DONE)
+                continue
+            if later == DEAD:
+                yield edge, (edge.to, moved, DEAD)
+                after = starts.born(edge)
+            else:
+                after = starts.moved(later, edge)
+                if starts.ends(later, edge):
+                    yield edge, (edge.to, moved, DONE)
+            if after in (DEAD, moved):
+                continue  # no windows, or the same ones from now on
+            done = window.until is None and window.final[after]
+            yield edge, (edge.to, moved, DONE if done else after)
+
+    # --- Windows that wait
+
+    def _most_completions(self) -> int | None:
+        """Return the most events that complete later windows while a start waits; None: no bound."""
+        starts = self.starts
+        nodes: Exploration[Pair, None] = Exploration(check=starts.budget.check)
+        for context, state in starts.graph:
+            nodes[context, state, DEAD]
+        weights: dict[Place, dict[Place, int]] = {place: {} for place in starts.graph}
+        for node in nodes:
+            row = weights[node[0], node[1]]
+            for _, (context, moved, later) in self._steps(node):
+                completes = int(later == DONE)
+                row[context, moved] = max(completes, row.get((context, moved), 0))
+                if later != DONE:
+                    nodes[context, moved, later]
+        graph = {
+            place: [(weight, after) for after, weight in row.items()]
+            for place, row in weights.items()
+        }
+        greatest = greatest_weights(graph, dict.fromkeys(graph, 0))
+        return None if greatest is None else max(greatest.values(), default=0)
+
+    def waiting(self) -> Waiting | None:
+        """Return a start that waits on a cycle, on which another start gets a window."""
+        starts = self.starts
+        on_cycle = cyclic(
+            {place: [after for _, after in self.delay.going_on(place)] for place in starts.graph}
+        )
+        tried = 0
+        for place in on_cycle:
+            goal = (*place, DONE)
+            route = shortest(
+                [(None, (*place, DEAD))], self._steps, goal.__eq__, starts.budget.check
+            )
+            if route is None or place not in starts.alive:
+                continue
+            found = Waiting(self, tuple(starts.path_to({place})[1]), place, tuple(route[1]))
+            if found.held(3) is not None:
+                return found
+            tried += 1
+            if tried == MOST_TRIED:
+                return None
+        return None
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A path to a start that waits at a place, and a cycle on which another start gets a window."""
+
+    leftmost: Leftmost
+    stem: tuple[Edge, ...]
+    place: Place
+    cycle: tuple[Edge, ...]
+
+    def held(self, n: int) -> list[Event] | None:
+        """Return a stream on which a plan holds n starts, by the engine itself."""
+        analysis = self.leftmost.analysis
+        for rounds in (n, n + 1, 2 * n + 1):
+            streams = concrete_streams(
+                self.leftmost.starts.contexts, [*self.stem, *self.cycle * rounds]
+            )
+            if streams is not None:
+                held = held_by_engine(analysis.meaning, analysis.index, streams[0])
+                if held is not None and held >= n:
+                    return streams[0]
+        return None
+
+    def delayed(self, n: int) -> list[Event] | None:
+        """Return a stream with a window that ended n events before, and that may yet be dropped."""
+        starts = self.leftmost.starts
+        rounds = -(-n // len(self.cycle)) + 2
+        streams = concrete_streams(
+            starts.contexts, [*self.stem, *self.cycle * rounds], [starts.completion(self.place)]
+        )
+        if streams is None or not self.leftmost.delay.changes(*streams, n):
+            return None
+        return streams[0]

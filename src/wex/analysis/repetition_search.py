@@ -1,0 +1,349 @@
+"""The search for events whose repetition makes the starts of a window with aggregates accumulate.
+
+The automata do not know which starts their aggregates keep alive, so growth needs a stream. Events are
+tried whose values are those that the predicates name, or near them. If all atoms keep their truth
+(`repetition.py`), one start that survives as many rounds as there are states survives all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from wex.analysis.graphs import TooManyError
+from wex.analysis.lifetimes import DEAD
+from wex.analysis.own_letters import OwnAutomaton
+from wex.analysis.regions.query import assumptions_of
+from wex.analysis.repetition import Repetition, keep_truth, plus, tested
+from wex.analysis.witness import (
+    OFFSETS,
+    conforming_stream,
+    filler,
+    open_starts,
+    own_letters,
+    replayed_windows,
+)
+from wex.compile.normal_form import NONE
+from wex.reference.streams import Stream
+from wex.reference.windows import Grams
+from wex.spec.types import TIMESTAMP
+from wex.stages import compile_window
+from wex.theory.samples import constants_of
+from wex.theory.terms import (
+    Arithmetic,
+    Comparison,
+    Constant,
+    Guard,
+    Negative,
+    RunningTest,
+    atoms,
+    fields,
+    kind_of,
+    parts_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wex.analysis.regions.graph import Budget
+    from wex.spec import Meaning
+    from wex.spec.types import Type
+    from wex.theory.evaluate import Event, Value
+    from wex.theory.terms import Term
+
+MOST_EVENTS = 64  # that are tried, one by one
+MOST_PAIRS = 200  # of events that are repeated
+MOST_STATES = 24  # of an automaton: a start is followed for as many rounds
+MOST_AGO = 8  # events that a predicate looks back
+MOST_TAIL = 2  # events behind the repeated ones
+SHARE = 0.5  # of the time of an answer
+SECOND = 1_000_000
+TICKS = {TIMESTAMP: SECOND}  # what is added to a field in each round, if it is not 1
+
+
+@dataclass
+class RepetitionSearch:
+    """The search for a repetition with which the starts of a window accumulate."""
+
+    meaning: Meaning
+    index: int
+    budget: Budget
+
+    def __post_init__(self) -> None:
+        self.compiled = compile_window(self.meaning, self.index)
+        self.own = OwnAutomaton(self.compiled)
+        self.assumption = assumptions_of(self.meaning)
+        phases = self.assumption.phases if self.assumption else ()
+        self.guards = list(
+            dict.fromkeys(
+                guard for letters in (self.compiled.letters, *phases) for guard in letters.guards
+            )
+        )
+        self.read = {part.name for guard in self.guards for part in fields(guard)}
+        order = self.meaning.spec.stream.order_by
+        self.clock = order[0].text if order else None
+        states = [len(self.own.moves()), len(self.own.starts)]
+        states += [len(self.assumption.live)] if self.assumption else []
+        self.rounds = max(states) + 2
+        self.ago = max([self.compiled.lookback, *map(_ago, self.guards)])
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the window is one of those about which a repetition can prove something."""
+        clauses = self.compiled.clauses
+        return (
+            not (clauses.having or clauses.prefers)
+            and clauses.within_events is None
+            and self.rounds <= MOST_STATES + 2
+            and self.ago <= MOST_AGO
+        )
+
+    def held(self) -> Repetition | None:
+        """Return a repetition of which every round adds a start that a plan holds for ever."""
+        return next((found for size in (1, 2) for found in self._lasting(size)), None)
+
+    def open(self) -> Repetition | None:
+        """Return a repetition of which every round adds a start, and a tail that ends all of them."""
+        for size in (1, 2):
+            lasting = list(self._lasting(size))
+            for length in range(MOST_TAIL + 1):
+                for found in lasting:
+                    for whole in self._ended(found, length):
+                        if self._is_steady(whole) and self.with_open(whole, self.rounds):
+                            return whole
+        return None
+
+    def _is_steady(self, found: Repetition) -> bool:
+        return keep_truth(self.guards, found, self._first_round(found), self._grams)
+
+    def _grams(self, events: list[Event]) -> Grams:
+        """Return a stream as the grams that all guards see, those of assumptions included."""
+        return Grams(Stream((), events, []), self.ago, pad=not self.compiled.window.unpadded)
+
+    def with_open(self, found: Repetition, count: int) -> list[Event] | None:
+        """Return a stream with so many open starts."""
+        rounds = self.rounds_for(found, count)
+        events = found.stream(rounds)
+        starts = open_starts(self.meaning, self.index, events, [found.ending(rounds)])
+        return events if len(starts) >= count else None
+
+    def held_stream(self, found: Repetition, count: int) -> list[Event]:
+        """Return a stream on which a plan holds so many starts."""
+        return found.stream(self.rounds_for(found, count))
+
+    def rounds_for(self, found: Repetition, count: int) -> int:
+        """Return how many rounds add so many starts."""
+        return count + self._first_round(found)
+
+    def is_quadratic(self, found: Repetition) -> bool:
+        """Tell whether each start has a window in every round: twice the rounds, four times the windows."""
+        shared = []
+        for rounds in (8, 16):
+            events = [*found.stream(rounds), *found.ending(rounds)]
+            windows = replayed_windows(self.meaning, self.index, events) or ()
+            shared.append(
+                max(sum(b <= place <= e for b, e in windows) for place in range(len(events)))
+            )
+        return shared[1] > 3 * shared[0]
+
+    # --- Which events are repeated
+
+    def _lasting(self, size: int) -> Iterator[Repetition]:
+        """Yield repetitions of so many events on which a start survives, and every round adds one."""
+        if not self.feasible:
+            return
+        events = list(islice(self._events(), MOST_EVENTS))
+        for cycle in islice(product(events, repeat=size), MOST_PAIRS):
+            if size > 1 and len({tuple(event.values()) for event in cycle}) == 1:
+                continue
+            for steps in self._steps():
+                self._check_budget()
+                found = Repetition(cycle, steps, clock=self.clock)
+                if self._life(found) is not None and self._is_steady(found):
+                    yield found
+
+    def _events(self) -> Iterator[Event]:
+        """Yield events with values that the predicates name, and values beside them."""
+        known = constants_of(_tests(self.guards))
+        choices = [
+            self._values(name, type_, known.get(name, []))
+            for name, type_ in self.meaning.fields.items()
+        ]
+        for values in product(*choices):
+            yield dict(zip(self.meaning.fields, values, strict=True))
+
+    def _values(self, name: str, type_: Type, known: Sequence[Value]) -> list[Value]:
+        if name not in self.read or name == self.clock:
+            return [filler(type_, 0)]
+        if type_.values:
+            return list(type_.values)
+        kind = kind_of(type_)
+        if kind == "bool":
+            return [True, False]
+        if kind == "text":
+            texts = [value for value in known if isinstance(value, str)]
+            return list(dict.fromkeys([*texts, "a", "b"]))
+        base = OFFSETS.get(type_, 0)
+        numbers = [base + 1, base, base + 2]
+        numbers += [
+            int(value) + more
+            for value in known
+            if isinstance(value, int | Fraction) and -(2**40) < value < 2**40
+            for more in (0, 1, -1, 2)
+        ]
+        real = kind == "real"
+        return [float(number) if real else number for number in dict.fromkeys(numbers)]
+
+    def _steps(self) -> Iterator[dict[str, int]]:
+        """Yield what is added to the fields in each round: nothing, or a step to one of them.
+
+        The clock rises, too, or stays as it is; if no predicate reads it, it rises.
+        """
+        keys = {name.text for name in self.meaning.spec.stream.partition_by}
+        steps = {
+            name: TICKS.get(type_, 1)
+            for name, type_ in self.meaning.fields.items()
+            if kind_of(type_) in ("whole", "real") and name not in keys
+        }
+        clocks: list[dict[str, int]] = [{}]
+        if self.clock in steps and self.compiled.clauses.within_time is None:
+            rising = {self.clock: steps[self.clock]}
+            clocks = [{}, rising] if self.clock in self.read else [rising]
+        yield from clocks
+        for name, step in steps.items():
+            if name in self.read and name != self.clock:
+                for clock, sign in product(clocks, (1, -1)):
+                    yield {**clock, name: sign * step}
+
+    # --- The life of a start
+
+    def _first_round(self, found: Repetition) -> int:
+        """Return the round from which on all rounds are alike."""
+        return 1 + -(-self.ago // len(found.events))
+
+    def _life(self, found: Repetition) -> list[int] | None:
+        """Return the states of a start after each round, if it survives and every round adds one."""
+        first, size = self._first_round(found), len(found.events)
+        events = found.stream(2 * first + self.rounds)
+        clauses = self.compiled.clauses
+        aging = clauses.within_time is not None and found.steps.get(self.clock or "")
+        if aging or not self._in_order(found):
+            return None
+        grams = self._grams(events)
+        prefix, states, state = 0, [], DEAD
+        places: list[int] = []  # the prefix state at the beginning of each round
+        begun = None
+        for position in grams.positions:
+            turn, place = divmod(position, size)
+            if place == 0:
+                places.append(prefix)
+            entry = self.own.starts[prefix]
+            if turn == first and begun is None and entry != NONE:
+                begun, state = position, entry
+            letters = self._letters(grams, position, [position] if begun is None else [begun])
+            prefix = self.own.prefix.step(prefix, letters[0])
+            if begun is None:
+                if turn > first:
+                    return None
+                continue
+            state = self.own.step(state, letters[-1])
+            if state == DEAD:
+                return None
+            if clauses.keep in ("shortest", "disjoint") and self.own.final(state):
+                return None  # its window removes it
+            states.append(state)
+        steady = len(set(places[first:])) == 1  # else some rounds add no start
+        return states if steady and begun is not None else None
+
+    def _in_order(self, found: Repetition) -> bool:
+        """Tell whether the events conform and are in order, for a few rounds."""
+        rounds = self._first_round(found) + 2
+        events = [*found.stream(rounds), *found.ending(rounds)]
+        return conforming_stream(self.meaning, events) is not None
+
+    def _letters(self, grams: Grams, position: int, starts: Sequence[int]) -> list[int]:
+        letters = own_letters(self.compiled.letters, grams, position, starts)
+        return [letters[start] for start in starts]
+
+    # --- Which events end it
+
+    def _ended(self, found: Repetition, length: int) -> Iterator[Repetition]:
+        """Yield the repetition with so many events that end a young, an older and an old start."""
+        rounds = self._first_round(found) + 3
+        candidates = list(islice(self._last_events(found.events[-1]), MOST_EVENTS))
+        moves = any(step for name, step in found.steps.items() if name != self.clock)
+        for tail, back in product(
+            product(candidates, repeat=length), (False, True) if moves and length else (False,)
+        ):
+            self._check_budget()
+            whole = replace(found, tail=tail, back=back)
+            events = whole.stream(rounds)
+            ended = open_starts(self.meaning, self.index, events, [whole.ending(rounds)])
+            if len(ended) >= 3:
+                yield whole
+
+    def _check_budget(self) -> None:
+        if self.budget.left() < (1 - SHARE) * self.budget.seconds:
+            raise TooManyError
+
+    def _last_events(self, last: Event) -> Iterator[Event]:
+        known = constants_of(_tests(self.guards))
+        choices: list[list[Value]] = []
+        for name, type_ in self.meaning.fields.items():
+            value, numbers = last[name], known.get(name, [])
+            if name not in self.read and name != self.clock:
+                choices.append([value])
+            elif kind_of(type_) in ("whole", "real"):
+                tick = SECOND if type_ == TIMESTAMP else 1
+                far = [
+                    int(number) + tick
+                    for number in numbers
+                    if isinstance(number, int | Fraction) and 0 < number < 2**50
+                ]
+                below = [-tick, -100 * tick] if name != self.clock else []
+                moved = [0, *below, tick, *far, 100 * tick]
+                choices.append([plus(value, more) for more in dict.fromkeys(moved)])
+            else:
+                choices.append(self._values(name, type_, numbers))
+        for values in product(*choices):
+            yield dict(zip(self.meaning.fields, values, strict=True))
+
+
+def _tests(guards: Sequence[Guard]) -> list[Guard]:
+    """Return guards in which aggregates of a field are the field: for the constants beside it."""
+    found: list[Guard] = []
+    for guard in guards:
+        found.append(tested(guard))
+        if isinstance(guard, RunningTest):
+            numbers = [
+                side
+                for atom in atoms(guard.test)
+                if isinstance(atom, Comparison)
+                for side in _constants(atom)
+            ]
+            found += [Comparison("=", part, number) for part in fields(guard) for number in numbers]
+            found += [
+                part
+                for aggregate in guard.aggregates
+                for part in parts_of(aggregate)
+                if isinstance(part, Guard)
+            ]
+    return found
+
+
+def _constants(node: Term | Comparison) -> Iterator[Constant]:
+    match node:
+        case Constant():
+            yield node
+        case Arithmetic(_, left, right) | Comparison(_, left, right):
+            yield from _constants(left)
+            yield from _constants(right)
+        case Negative(value):
+            yield from _constants(value)
+
+
+def _ago(guard: Guard) -> int:
+    """Return how many events a guard looks back, with its aggregates."""
+    return max([0, *(-part.offset for part in fields(tested(guard)))])

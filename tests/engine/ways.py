@@ -1,0 +1,56 @@
+"""Ways to run a spec on a table whose parts arrive bit by bit, in random pieces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import wex
+from wex.engine.engine import engine_of
+from wex.engine.input.prepare import PreparedInput
+from wex.engine.streaming.bucket import Bucket, Rules
+
+FAR = 2**62  # a watermark after which all streams have been silent for too long
+FOREVER = Rules(expire_after=2**60)
+
+
+def in_pieces(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
+    """Feed a processor, a random number of events of each stream at a time; save it in between."""
+    whole = PreparedInput(engine_of(spec), table)
+    pieces = chance.randint(1, 4)
+    numbers: list[int] = []
+    for begin, end in pairwise([*whole.starts, whole.table.num_rows]):
+        numbers += sorted(chance.randrange(pieces) for _ in range(begin, end))
+    processor, parts = wex.Processor(spec), []
+    for piece in range(pieces):
+        rows = [row for row, number in enumerate(numbers) if number == piece]
+        parts.append(processor.feed(whole.table.take(pa.array(rows, pa.int64()))))
+        processor = wex.Processor.restore(spec, processor.state())
+    return pa.concat_tables([*parts, processor.close()]).combine_chunks()
+
+
+def in_batches(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
+    """Feed a bucket with rows in any order, while the watermark advances; none of them is late."""
+    time = engine_of(spec).stream.order_by[0]
+    times = pc.cast(table[time], pa.int64()).to_pylist()
+    steps = sorted(chance.sample(times, chance.randint(0, min(3, len(times)))))
+    watermarks = [0, *(step for step in steps if step > 0)]
+    arrives = [
+        chance.choice([at for at, watermark in enumerate(watermarks) if not at or watermark < time])
+        for time in times
+    ]
+    bucket, found = Bucket.of(engine_of(spec), FOREVER), []
+    for step, watermark in enumerate(watermarks):
+        rows = [row for row, at in enumerate(arrives) if at == step]
+        chance.shuffle(rows)
+        part = table.take(pa.array(rows, pa.int64())) if rows else None
+        found.append(bucket.arrive(part, watermark))
+        bucket = Bucket.of(engine_of(spec), FOREVER, bucket.saved())
+    found.append(bucket.advance(FAR))
+    assert bucket.counts.late == 0
+    empty = wex.find(spec, table.slice(0, 0))
+    parts = [windows.cast(empty.schema) for windows in found if windows.num_rows]
+    return pa.concat_tables([empty, *parts]).combine_chunks()
