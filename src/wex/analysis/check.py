@@ -16,8 +16,9 @@ from wex.engine.kernels.compiled import interpreted
 from wex.engine.running_streams import RunningStreams
 from wex.engine.state import schema
 from wex.errors import WexError
-from wex.spec import as_spec
+from wex.spec import as_spec, tree
 from wex.spec import meaning as meaning_of
+from wex.spec.aggregates import KEEPING_VALUES
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from wex.analysis.answers import Answer, Finding
-    from wex.spec import Meaning, SpecLike, tree
+    from wex.spec import Meaning, SpecLike
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class WindowReport:
     """The report about one window: its answers, and findings.
 
     `delay` is None unless `keep` chooses by preference: windows are reported at once.
+
+    `keeps` are the aggregates that keep a value of each event since the oldest start that is held, each
+    with the greatest number of these events, or None if there is no bound.
 
     `regions` is the number of regions that the analysis distinguishes, `way` the method that found
     them.
@@ -48,6 +52,7 @@ class WindowReport:
     way: str
     seconds: float = field(compare=False)
     delay: Answer | None = None
+    keeps: tuple[tuple[str, int | None], ...] = ()
 
     @property
     def answers(self) -> dict[str, Answer]:
@@ -111,7 +116,21 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
         *analysis.regions,
         time.monotonic() - began,
         analysis.delay,
+        tuple(_kept_values(analysis)),
     )
+
+
+def _kept_values(analysis: Analysis) -> Iterator[tuple[str, int | None]]:
+    """Yield the aggregates of a window that keep values, and of how many events at most."""
+    planned = analysis.planned_window
+    most = planned.longest_life
+    if planned.clauses.within_events is not None:
+        longest = planned.clauses.within_events + planned.clauses.until
+        most = longest if most is None else min(most, longest)
+    for measure in analysis.meaning.expanded.windows[analysis.index].measures:
+        for node in tree.walk(measure):
+            if isinstance(node, tree.Call) and node.name.text in KEEPING_VALUES:
+                yield str(node), most
 
 
 UNSIZED = 16  # bytes assumed for a value of a type without a fixed size
@@ -121,7 +140,7 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     """Return about how many bytes of state a stream has at most, or None if there is no bound.
 
     Measured on a stream that holds starts. Values that aggregates keep of each event are not
-    included: see `kept_values`.
+    included: see `WindowReport.keeps`.
     """
     bounds = [answer.bound for answer in held]
     if None in bounds:

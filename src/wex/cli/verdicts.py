@@ -50,6 +50,9 @@ def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]
     yield f"  {window.name}: {held.verdict.upper()}, {bound}"
     for name, answer in window.answers.items():
         yield f"    {name:<8} {answer!s:<20} {answer.reason}"
+    for aggregate, most in window.keeps:
+        events = "each event" if most is None else f"at most {most:,} events"
+        yield f"    {aggregate} keeps a value of {events} since the oldest start that is held"
     for finding in window.findings:
         yield f"    note: {finding}"
     yield from (f"    {line}".rstrip() for line in _drawing(meaning, index, window))
@@ -84,6 +87,7 @@ def as_json(report: Report) -> dict[str, object]:
         "windows": {
             window.name: {
                 **{name: _answer(answer) for name, answer in window.answers.items()},
+                "keeps": [{"aggregate": name, "events": most} for name, most in window.keeps],
                 "findings": list(map(_finding, window.findings)),
                 "regions": window.regions,
                 "way": window.way,

@@ -6,6 +6,7 @@ it is read: types, shapes, ranges, and that its parts fit each other.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +38,12 @@ from wex.compile.term_check import (
 from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
 from wex.spec.numbers import MAX_EVENTS, MAX_LOOKBACK
-from wex.spec.resolve.aggregate_checks import MAX_HISTORY, NOT_SO_FAR
+from wex.spec.resolve.aggregate_checks import (
+    CONSTANT_ARGUMENTS,
+    MAX_HISTORY,
+    MAX_NTH,
+    NOT_SO_FAR,
+)
 from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
 from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import WHOLE
@@ -338,6 +344,11 @@ def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
     require(len(arguments) in known.takes, "an aggregate has too few or too many arguments")
     result = known.result(*types)
     require(result is not None, "an aggregate does not take such arguments")
+    if name in CONSTANT_ARGUMENTS:
+        number = arguments[1].value if isinstance(arguments[1], Constant) else None
+        low, high = (-MAX_NTH, MAX_NTH) if name == "nth" else (0, 1)
+        fits = isinstance(number, int | Fraction) and low <= number <= high
+        require(fits and (name != "nth" or number), "an argument is not a constant that fits")
     return result
 
 

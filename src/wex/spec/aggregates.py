@@ -127,6 +127,9 @@ AGGREGATES = {
     "mode": Aggregate((1,), "a value that has equality", _mode),
 }
 
+# Those that keep a value of each event of a window until it ends.
+KEEPING_VALUES = ("collect", "count_distinct", "median", "percentile", "mode")
+
 # Names that other systems use for these aggregates.
 SYNONYMS = {
     "mean": "avg", "average": "avg",
