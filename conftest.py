@@ -33,7 +33,13 @@ PROFILES = {
     "ci": settings(max_examples=200, derandomize=True),
     "thorough": settings(max_examples=5000),
 }
-SPARK = re.compile(r"tests/(spark/test_sessions|cli/test_(failures|endless|run))")
+SPARK = [  # the files with the longest jobs first
+    "tests/spark/test_sessions",
+    "tests/spark/test_connect",
+    "tests/cli/test_endless",
+    "tests/cli/test_failures",
+    "tests/cli/test_run",
+]
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 for name, profile in PROFILES.items():
     settings.register_profile(name, profile, deadline=None, suppress_health_check=SLOW_IS_FINE)
@@ -47,7 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, the jobs on Spark, so that two processes end together."""
-    items.sort(key=lambda item: not SPARK.search(item.nodeid))
+
+    def place(item: pytest.Item) -> int:
+        return next((at for at, file in enumerate(SPARK) if file in item.nodeid), len(SPARK))
+
+    items.sort(key=place)
 
 
 @pytest.fixture

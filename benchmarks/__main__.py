@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import compiling, engine, spark, startup, streaming
+from benchmarks import compiling, engine, spark, starts, startup, streaming
 
 if TYPE_CHECKING:
     from benchmarks.measure import Row
@@ -19,6 +19,7 @@ def main() -> int:
         *startup.rows(),
         *compiling.rows(),
         *engine.rows(),
+        *starts.rows(),
         *spark.rows(),
         *streaming.rows(),
     ]

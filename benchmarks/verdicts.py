@@ -65,6 +65,10 @@ GALLERY: dict[str, str] = {
     "product of two events": X + "window w match [x * x[-1] < 0]+",
     "area rising": "stream s (a real, b real) window w match [a * b > a[-1] * b[-1]]+",
     "count to zero": N + "window w match [n = n[-1] - 1 and n >= 0]+",
+    "mixed divisors": N + "window w match [n % 6 = 0] [n % 4 = n[-1] % 4] [n // 12 = n[-1] // 12]",
+    "drawdown": X + "window w match [x >= 0.95 * max(x)]* [x < 0.95 * max(x)]",
+    "drop and recovery": X + "window w match any [x < first(x)]+ [x >= first(x)]",
+    "an hour at most, paced": T + "assume [ts - ts[-1] >= 1 minute]* window w match [ts - first(ts) <= 1 hour]+",
     "with having": X + "window w match any+ measure count() as n having n > 10",
 }  # fmt: skip
 

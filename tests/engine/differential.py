@@ -107,8 +107,10 @@ def main(pairs: int, number: int, kind: str = "mixed") -> None:
             print(spec, table.to_pylist(), sep="\n", flush=True)  # noqa: T201
             raise
 
-    run()
-    print(tally)  # noqa: T201
+    try:
+        run()
+    finally:  # also of a run that is interrupted
+        print(tally, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.compare import assert_same_arrivals, assert_same_streams, outcome
 from tests.engine.tables import SPEC, microseconds, table
-from tests.strategies import streams
+from tests.strategies import fewer, streams
 from tests.strategies.specs import pair_specs
 from tests.strategies.streams import some_events
 from wex.engine.engine import engine_of
@@ -74,6 +74,7 @@ def test_rows_wait_for_the_watermark(batches: list[list[tuple[str, int, int]]], 
     assert bucket.counts.buffered == len(kept) - len(passed)
 
 
+@fewer(2)
 @given(st.lists(st.lists(events, min_size=1, max_size=6), max_size=6))
 def test_without_a_watermark_late_rows_drop(batches: list[list[tuple[str, int, int]]]) -> None:
     engine = engine_of(SPEC)
@@ -94,6 +95,7 @@ def test_without_a_watermark_late_rows_drop(batches: list[list[tuple[str, int, i
     assert spans(found) == spans(expected)
 
 
+@fewer(2)  # `tests.engine.differential` does the same with more
 @given(pair_specs, some_events, st.data())
 def test_any_spec_in_any_batches(spec: wex.Spec, events: list[Event], data: st.DataObject) -> None:
     """What comes in any order, waits, runs as the watermark steps and expires is what `find` finds."""
@@ -163,6 +165,7 @@ def test_a_window_may_wait_for_the_event_that_follows_it() -> None:
     assert bucket.advance(microseconds(95)).num_rows == 1
 
 
+@fewer(2)
 @given(st.lists(events, min_size=1, max_size=20), st.sets(st.integers(0, 99)), st.integers(5, 30))
 def test_a_long_silence_ends_a_stream(
     rows: list[tuple[str, int, int]], times: set[int], silence: int

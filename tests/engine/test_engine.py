@@ -14,7 +14,7 @@ from tests.engine.compare import (
     find_moving,
     outcome,
 )
-from tests.strategies import specs, streams
+from tests.strategies import fewer, specs, streams
 from tests.strategies.specs import pair_specs, with_scales
 from tests.strategies.streams import some_events
 from wex.engine.engine import engine_of
@@ -64,6 +64,7 @@ def run_cut(spec: tree.Spec, table: pa.Table, data: st.DataObject) -> pa.Table:
     return pa.concat_tables([*parts, processor.close()]).combine_chunks()
 
 
+@fewer(2)
 @given(pair_specs, some_events)
 def test_windows_are_reported_without_delay(spec: tree.Spec, events: list[Event]) -> None:
     """The 0-delay law: a window is returned by the very feed whose event decides about it."""

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
 from tests.engine import differential
+from tests.strategies import fewer
 from tests.strategies.mixed import mixed_specs, random_streams
 from wex.engine.engine import engine_of
 
-# Each example is a spec with many streams.
-FEWER = settings(max_examples=settings().max_examples // 4)
 
-
-@FEWER
+@fewer(4)  # each is a spec with many streams
 @given(mixed_specs(), st.integers(0, 2**32), st.integers(1, 12))
 def test_every_way_to_run_finds_the_same(spec: wex.Spec, seed: int, streams: int) -> None:
     chance = Random(seed)
@@ -35,7 +33,7 @@ def test_the_specs_have_windows_of_every_kind() -> None:
     """Keep the law above honest: its specs run on many machines, and most of them find windows."""
     kinds, seen = Counter[str](), Counter[str]()
 
-    @FEWER
+    @fewer(4)
     @given(mixed_specs(most=2), st.integers(0, 2**32))
     def look(spec: wex.Spec, seed: int) -> None:
         seen["specs"] += 1

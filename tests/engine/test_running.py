@@ -14,6 +14,8 @@ from tests.engine.compare import assert_same, outcome
 from tests.engine.test_machines import by_stream
 from wex.engine.engine import engine_of
 from wex.engine.kernels import programs
+from wex.engine.state.schema import held
+from wex.engine.state.state import from_bytes
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 
@@ -149,3 +151,35 @@ def test_compiled_programs_find_the_same(window: str, monkeypatch: pytest.Monkey
     parts = [compiled.feed(data.slice(begin, 20)) for begin in range(0, 80, 20)]
     assert by_stream(pa.concat_tables([*parts, compiled.close()])).equals(by_stream(plain))
     programs.program_kernel.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "match [x < 3] any* [x >= 2 and {}] within 6 events measure sum(x) as total",
+        "match [x < 3] [x < 3 or {}]* until [{}] or end within 6 events keep shortest",
+    ],
+)
+def test_state_grows_by_the_registers_only(window: str) -> None:
+    """Each open start has what it has without aggregates, and registers; time adds nothing."""
+    states = []
+    for test in ("x = 3", "sum(x) > 9 and s = min(s)[-1]"):
+        spec = wex.parse(f"{STREAM} window w {window.replace('{}', test)}")
+        engine, processor, sizes = engine_of(spec), wex.Processor(spec), []
+        state = engine.fresh(0)
+        for batch in range(100):
+            events = [("ab"[n % 2], 1, n % 4, 0.5, "aü"[n // 3 % 2]) for n in range(12)]
+            data = table([("a", 1000 * batch, 0, 0.0, "a"), *events]).slice(1)  # later each time
+            processor.feed(data)
+            state = from_bytes(processor.state(), engine.fingerprint)
+            parts = [state.streams, *state.lists.values()]
+            sizes.append([(part.num_rows, part.nbytes) for part in parts])
+        assert processor.held() > 0
+        assert sizes[9] == sizes[99]
+        states.append((state, engine.windows[0].register_types()))
+    (plain, none), (own, registers) = states
+    assert not none
+    assert registers
+    columns = [set(state.lists[held(0)].column_names) for state in (plain, own)]
+    assert columns[1] == columns[0] | set(registers)
+    assert own.streams.column_names == plain.streams.column_names

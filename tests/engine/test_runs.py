@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wex
 from tests.engine.compare import assert_same, outcome
-from tests.strategies import specs, streams
+from tests.strategies import fewer, specs, streams
 from tests.strategies.streams import some_events
 from wex.reference.find import find_by_definition
 from wex.spec import meaning, tree
@@ -167,6 +167,7 @@ one_run = st.builds(
 )
 
 
+@fewer(2)
 @given(one_run, some_events)
 def test_runs_are_what_they_expand_to(spec: tree.Spec, events: list[Event]) -> None:
     """The definition groups events, the engine runs the expansion, spelled out or not."""
@@ -179,6 +180,7 @@ def test_runs_are_what_they_expand_to(spec: tree.Spec, events: list[Event]) -> N
     assert_same(outcome(wex.find, written, table), expected)
 
 
+@fewer(4)
 @given(one_run)
 def test_the_expansion_is_text_of_the_language(spec: tree.Spec) -> None:
     assert wex.parse(str(spec)) == spec

@@ -1,4 +1,4 @@
-"""One process with a Spark session for each kind of session."""
+"""A process with a Spark session, of the kind that a module asks for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.spark.session_process import KINDS, SessionProcess
+from tests.spark.session_process import SessionProcess
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module")
 def session_process(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SessionProcess]:
-    """Return a process with a session; pytest runs all tests of one kind before the next."""
+    """Return a process with a session, which all tests of a module share."""
     process = SessionProcess(request.param, tmp_path_factory.mktemp(request.param) / "log")
     yield process
     process.close()

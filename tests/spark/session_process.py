@@ -23,7 +23,6 @@ from tests.spark import cases, streams
 from wex.spark.session import ROCKSDB
 from wex.spark.streaming import PROVIDER
 
-KINDS = ("classic", "connect")
 BATCH = {case.__name__: case for case in cases.CASES}
 STREAMING = {case.__name__: case for case in streams.CASES}
 PARTITIONS = "spark.sql.shuffle.partitions"

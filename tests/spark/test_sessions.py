@@ -1,7 +1,7 @@
-"""Spark finds the windows that `find` finds, on a classic session and on Spark Connect.
+"""Spark finds the windows that `find` finds, on a classic session; `test_connect.py` is about Spark Connect.
 
-All in one file, so that they run one after the other: a Connect server has its port for itself.
-`pytest tests/spark -k late_rows` runs one case on both kinds of session, `-k classic` one kind.
+Two files, so that the two kinds of session run side by side. `pytest tests/spark -k late_rows` runs
+one case on both kinds of session, `-k classic` one kind.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 
 from tests.spark.session_process import BATCH, STREAMING, SessionProcess
 
+KIND = pytest.mark.parametrize("session_process", ["classic"], indirect=True)
 WITHOUT = """
 import sys
 
@@ -51,11 +52,13 @@ def test_workers_without_wex(tmp_path: Path) -> None:
     assert "install wex-windows" in done.stdout, done.stderr[-2000:]
 
 
+@KIND
 @pytest.mark.parametrize("case", BATCH)
 def test_batch(session_process: SessionProcess, case: str) -> None:
     session_process.run(case)
 
 
+@KIND
 @pytest.mark.parametrize("case", STREAMING)
 def test_streaming(session_process: SessionProcess, case: str) -> None:
     session_process.run(case)

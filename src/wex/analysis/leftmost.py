@@ -70,8 +70,11 @@ class Leftmost:
             return analysis.bounded(what, bound, reason, exact=False)
         events = self._most_completions()
         if events is not None:
-            # Each event completes at most one start of each state, and the one that begins with it.
-            bound = states + 1 + (states + 1) * events + clauses.sharing
+            # An event completes at most one start of each state, and the one that begins with it.
+            # Of the starts between two ends one for each state is held: a window may skip the
+            # earlier of them, and not the later.
+            windows = (states + 1) * events
+            bound = 1 + windows + states * (windows + 1) + clauses.sharing
             reason = f"at most {events:,} events complete windows while an earlier start waits"
             return analysis.bounded(what, bound, reason, exact=False)
         waiting = self.waiting()
