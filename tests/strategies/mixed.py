@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import wex
 from tests.strategies.specs import (
-    PREFERENCE_WITH_AGGREGATES,
     parsed,
     with_preference,
     with_scales,
@@ -125,9 +124,7 @@ def mixed_specs(draw: st.DrawFn, *, least: int = 1, most: int = 3) -> tree.Spec:
     spec = wex.parse("\n".join([f"{STREAM} {nulls}", LETS, assume, *written]))
     windows = []
     for window, kind in zip(spec.windows, kinds, strict=True):
-        chosen = kind == "choice" or (
-            PREFERENCE_WITH_AGGREGATES and kind == "own" and draw(st.booleans())
-        )
+        chosen = kind == "choice" or (kind == "own" and draw(st.booleans()))
         windows.append(draw(with_preference(window)) if chosen else window)
     return parsed(with_scales(replace(spec, windows=tuple(windows), source=None)))
 

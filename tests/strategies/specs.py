@@ -330,8 +330,6 @@ cut_sessions = st.builds(tree.Sessions, _lengths, _lengths)  # they have aggrega
 
 # --- Predicates with aggregates over the window so far, and preference
 
-PREFERENCE_WITH_AGGREGATES = False  # True when `keep preferred` and `leftmost` accept aggregates
-
 
 @st.composite
 def preferences(draw: st.DrawFn, regex: tree.Regex) -> tree.Regex:
@@ -468,11 +466,7 @@ def windows(
     )
     if run:
         return with_runs(window, run)
-    return (
-        draw(with_preference(window))
-        if by_pairs and (PREFERENCE_WITH_AGGREGATES or not running) and draw(st.booleans())
-        else window
-    )
+    return draw(with_preference(window)) if by_pairs and draw(st.booleans()) else window
 
 
 def declared_field(field: str) -> tree.Field:
