@@ -46,6 +46,9 @@ class Leftmost:
         what = Quantity.HELD
         if not self.starts.held:
             return analysis.bounded(what, 0, "no start ever begins", exact=True)
+        if self._begins_with_windows():
+            reason = "every beginning of a window is a window, so that later starts are skipped"
+            return analysis.bounded(what, 1 + clauses.sharing, reason, exact=False)
         if clauses.within_events is not None:
             return analysis.limited(what, clauses.within_events)
         if clauses.within_time is not None:
@@ -55,9 +58,6 @@ class Leftmost:
                 return analysis.bounded(what, events, reason, exact=False)
         if window.longest_life is not None:
             return analysis.by_life(what, window)
-        if self._begins_with_windows():
-            reason = "every beginning of a window is a window, so that later starts are skipped"
-            return analysis.bounded(what, 1 + clauses.sharing, reason, exact=False)
         if clauses.running or clauses.having or clauses.within_time is not None:
             reason = "windows may wait without bound for an earlier start that is not decided"
             return analysis.unknown(what, reason)

@@ -104,6 +104,9 @@ def _check_reach(spec: tree.Spec, problems: Problems) -> None:
             message = f"`{call}`: an aggregate in a predicate cannot read a field of type other"
             hint = f"write `count()`, or `count() filter [{field} is not null]`"
             problems.add("wrong-type", call if call.span else _place(item), message, hint)
+        for ref in _like_results(item):
+            message = f"beside aggregates in predicates a field cannot be called `{ref.name}`"
+            problems.add("aggregate-here", ref if ref.span else _place(item), message, "rename it")
         history = _deepest_history(item)
         if history > MAX_HISTORY:
             message = f"an aggregate here looks back {history:,} events"
@@ -115,6 +118,15 @@ def deepest_lookback(node: tree.Node) -> int:
     """Return how many events back a node reads, at most."""
     reads = (part for part in tree.walk(node) if isinstance(part, tree.Ref | tree.IsFirst))
     return max((-part.offset for part in reads), default=0)
+
+
+def _like_results(item: tree.Node) -> list[tree.Ref]:
+    """Return the fields of predicates with aggregates that have the name of a result, `#0` and so on."""
+    if not isinstance(item, tree.Window):
+        return []
+    parts = [part for part in (*item.pairs, item.until) if part and uses_aggregates(part)]
+    reads = (node for part in parts for node in tree.walk(part) if isinstance(node, tree.Ref))
+    return [ref for ref in reads if ref.name[:1] == "#" and ref.name[1:].isdecimal()]
 
 
 def _not_of_aggregates(item: tree.Node) -> list[tree.Node]:
