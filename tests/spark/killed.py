@@ -30,6 +30,7 @@ SPEC = wex.parse("""
   window dip match any [price < first(price)]{2,9} until [price >= first(price)] measure min(price) as least
   window pick match [price < price[-1]] any{0,6}? [price > price[-1]] keep leftmost measure last(price) as last
   window visit sessions gap 2 seconds measure count() as events
+  window cut sessions gap 2 seconds at most 9 seconds measure count() as events
 """)
 
 MOST = 2_000  # files in all

@@ -10,7 +10,6 @@ from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
 from wex.automata.explore import explore
 from wex.spec import tree
-from wex.spec.aggregates import uses_aggregates
 from wex.spec.vocabulary import PREFERENCE
 
 if TYPE_CHECKING:
@@ -60,16 +59,12 @@ def _candidates(window: tree.Window) -> Iterator[tuple[str, tree.Window]]:
     """Yield clauses to add, the best ones first, each with the window that has it."""
     if window.keep is None or window.keep.text == "all":
         for keep in KEEP:
-            if keep in PREFERENCE and (window.where or _uses_aggregates(window)):
-                continue  # there is no preference among these
+            if keep in PREFERENCE and window.where:
+                continue  # a formula has no preference
             yield f"keep {keep}", replace(window, keep=tree.Name(keep))
     if window.within is None:
         within = tree.Within(tree.Int(EVENTS), tree.Name("events"))
         yield str(within), replace(window, within=within)
-
-
-def _uses_aggregates(window: tree.Window) -> bool:
-    return any(uses_aggregates(part) for part in (*window.pairs, window.until) if part)
 
 
 def with_window(meaning: Meaning, index: int, window: tree.Window) -> Meaning:
