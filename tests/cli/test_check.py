@@ -172,7 +172,7 @@ def test_names_reach_the_terminal_as_they_are() -> None:
 def test_the_demo_shows_every_example() -> None:
     done = run("demo", "--examples")
     assert done.returncode == 0
-    assert b"13 specs, all of them fine." in done.stdout
+    assert b"14 specs, all of them fine." in done.stdout
 
 
 def test_the_version() -> None:
