@@ -19,7 +19,7 @@ from tests.strategies.specs import ROUNDED
 from wex.engine.engine import Engine
 from wex.engine.input.prepare import PreparedInput
 from wex.errors import DataError
-from wex.spec import tree
+from wex.spec import meaning, tree
 from wex.spec.vocabulary import PREFERENCE
 from wex.stages import plan_of
 
@@ -73,7 +73,8 @@ def assert_as_defined(found: Outcome, expected: Outcome, spec: tree.Spec) -> Non
 
 def prefers(spec: tree.Spec) -> bool:
     """Tell whether a window of a spec is chosen by preference, and so may be reported late."""
-    return any(window.keep and window.keep.text in PREFERENCE for window in spec.windows)
+    windows = meaning(spec).expanded.windows
+    return any(window.keep and window.keep.text in PREFERENCE for window in windows)
 
 
 def judges_by_batch(spec: tree.Spec) -> bool:

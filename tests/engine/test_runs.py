@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby, pairwise
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -243,3 +245,16 @@ def test_the_run_that_may_go_on_waits_for_the_end() -> None:
     assert processor.feed({"x": [1, 1]}).num_rows == 0
     assert processor.feed({"x": [2]})["end_index"].to_pylist() == [1]
     assert processor.close()["start_index"].to_pylist() == [2]
+
+
+def test_sessions_that_are_cut_come_out_of_files_in_their_order(tmp_path: Path) -> None:
+    """They are decided by a later event, and sorted by their ends, as `find` sorts them."""
+    spec = wex.parse(
+        "stream s (t int) order by t window cut sessions gap 3 at most 4 window each match any"
+    )
+    data = pa.table({"t": [0, 2, 4, 6, 20]})
+    path = tmp_path / "events.parquet"
+    pq.write_table(data, path, row_group_size=2)
+    expected = wex.find(spec, data)
+    assert expected["window_name"].to_pylist().index("cut") == 2
+    assert wex.find_in_file(spec, path).equals(expected)

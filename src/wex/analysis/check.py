@@ -145,7 +145,7 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
     bounds = [answer.bound for answer in held]
     if None in bounds:
         return None
-    streams = RunningStreams(engine_of(spec))
+    expanded, streams = meaning_of(spec).expanded, RunningStreams(engine_of(spec))
     holding = next((answer for answer in held if answer.bound and answer.exact), None)
     if holding is not None:
         # Without a witness only the fixed part is measured.
@@ -157,7 +157,7 @@ def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
         # A start that waits by preference may need a second row, where its candidate ends.
         (bound or 0)
         * _width(state.lists[schema.held(index)].schema)
-        * (2 if clauses_of(spec.windows[index]).prefers else 1)
+        * (2 if clauses_of(expanded.windows[index]).prefers else 1)
         for index, bound in enumerate(bounds)
     )
     return _width(state.streams.schema) + tail + starts

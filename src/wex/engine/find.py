@@ -116,14 +116,15 @@ def _find_in_batches(
     parts.append(processor.close())
     keys = [name.text for name in spec.stream.partition_by]
     windows_found = concat_to_last_schema(parts)
-    if any(clauses_of(window).prefers for window in spec.windows):
-        windows_found = _in_report_order(spec, windows_found)
+    expanded = meaning(spec).expanded  # where sessions with `at most` are chosen by preference
+    if any(clauses_of(window).prefers for window in expanded.windows):
+        windows_found = _in_report_order(expanded, windows_found)
     # Sort by stream, as `find` does; within a stream windows are in order already.
     return in_key_order(windows_found, keys, meaning(spec).fields), read
 
 
 def _in_report_order(spec: tree.Spec, windows: pa.Table) -> pa.Table:
-    """Return windows by the event that reports them, their place in the spec and their start.
+    """Return the windows of an expanded spec by the event that reports them, their place and start.
 
     Windows by preference come when they are decided, which may be in a later batch.
     """
