@@ -53,16 +53,16 @@ class FoundWindows:
     measures: dict[str, Result]
 
 
-class Found(NamedTuple):
+class Matches(NamedTuple):
     """The windows that a machine finds, in the order of their streams, ends and starts."""
 
     start: Ints  # panes
     end: Ints  # rows
     streams: Ints
 
-    def where(self, chosen: Ints | Bools) -> Found:
+    def where(self, chosen: Ints | Bools) -> Matches:
         """Return some of the windows."""
-        return Found(self.start[chosen], self.end[chosen], self.streams[chosen])
+        return Matches(self.start[chosen], self.end[chosen], self.streams[chosen])
 
 
 class Window:
@@ -148,18 +148,18 @@ class WindowRun:
         """Return the windows that the batch reports."""
         segments = self._segments()
         self.result = self._kernel_result(codes, segments)
-        found = Found(self.result.start, self.result.end, self.result.owners)
+        matches = Matches(self.result.start, self.result.end, self.result.owners)
         clauses = self.window.planned.clauses
         if clauses.keeps_late and not clauses.having:
-            found = found.where(self._keep_late(found))
+            matches = matches.where(self._keep_late(matches))
         last_end = self.last_end
         try:
-            return self._reported(found)
+            return self._reported(matches)
         except FaultError:
             if not (clauses.having and clauses.drops_starts_late):
                 raise
         self.last_end = last_end
-        return self._reported(found.where(self._judged(found)))
+        return self._reported(matches.where(self._judged(matches)))
 
     def _segments(self) -> Segments:
         """Return the streams of the batch from their first grams on, and the starts carried over."""
@@ -190,75 +190,75 @@ class WindowRun:
         assert isinstance(machine, Machine)
         return machine.run(codes, self.clock, segments, last=self.last_batch)
 
-    def _reported(self, found: Found) -> FoundWindows:
+    def _reported(self, matches: Matches) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""
-        measures, keep = self._measures_and_having(found)
+        measures, keep = self._measures_and_having(matches)
         if keep is not None and self.window.keeps_late:
             chosen = np.flatnonzero(keep)
             keep = np.zeros_like(keep)
-            keep[chosen[self._keep_late(found.where(chosen))]] = True
-        keep = self._not_reported(keep, found)
+            keep[chosen[self._keep_late(matches.where(chosen))]] = True
+        keep = self._not_reported(keep, matches)
         if keep is not None and not keep.all():
-            found = found.where(keep)
+            matches = matches.where(keep)
             measures = {name: _chosen(result, keep) for name, result in measures.items()}
         for measure in self.window.planned.measures:
             bad = too_far(measures[measure.name], measure.type)
             if bad is not None:
                 error = partial(does_not_fit, pa.date32(), measure.name)
-                raise self._fault(error, found, int(np.argmax(bad)))
+                raise self._fault(error, matches, int(np.argmax(bad)))
         # Rows ascend through all streams. A report at the end of a stream has no row: the streams
         # are set apart by one, so that it does not fall on the first row of the next.
-        start, end, streams = found
+        start, end, streams = matches
         reported = end + streams + self._waits
-        positions, ends = self._positions(start, streams), self._end_positions(found)
+        positions, ends = self._positions(start, streams), self._end_positions(matches)
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
-    def _measures_and_having(self, found: Found) -> tuple[dict[str, Result], Bools | None]:
+    def _measures_and_having(self, matches: Matches) -> tuple[dict[str, Result], Bools | None]:
         """Return the measures of windows, and which of them satisfy `having`; None: there is none."""
 
         def fail(window: int, why: str, measure: str | None) -> Exception:
-            return self._fault(partial(arithmetic_error, why, measure), found, window)
+            return self._fault(partial(arithmetic_error, why, measure), matches, window)
 
         measures: dict[str, Result] = {}
         if self.measured is not None:
-            high = _moved(found.end, found.streams, self.panes.shift) + 1
-            measures = self.measured.measures(Ranges(found.start, high), fail)
-        return measures, self.window.measuring.kept(measures, len(found.start), fail)
+            high = _moved(matches.end, matches.streams, self.panes.shift) + 1
+            measures = self.measured.measures(Ranges(matches.start, high), fail)
+        return measures, self.window.measuring.kept(measures, len(matches.start), fail)
 
     def _fault(
-        self, error: Callable[[Key, int], DataError], found: Found, window: int
+        self, error: Callable[[Key, int], DataError], matches: Matches, window: int
     ) -> FaultError:
-        stream = int(found.streams[window])
-        position = self._positions(found.start, found.streams)[window]
+        stream = int(matches.streams[window])
+        position = self._positions(matches.start, matches.streams)[window]
         fault = error(self.batch.key(stream), int(position))
-        return FaultError(fault, stream, int(found.end[window]) + self._waits)
+        return FaultError(fault, stream, int(matches.end[window]) + self._waits)
 
     @property
     def _waits(self) -> bool:
         return self.window.planned.until is not None
 
-    def _judged(self, found: Found) -> Bools:
+    def _judged(self, matches: Matches) -> Bools:
         """Return the windows that `having` has to judge; the first of them that fails is an error.
 
         A window that `keep` can no longer choose, because of one that an earlier event reports,
         is not judged. A processor has dropped its start, and faults do not depend on batches.
         """
         last_end = self.last_end
-        positions = self._positions(found.start, found.streams)
-        changes = (np.diff(found.end) != 0) | (np.diff(found.streams) != 0)
+        positions = self._positions(matches.start, matches.streams)
+        changes = (np.diff(matches.end) != 0) | (np.diff(matches.streams) != 0)
         # Windows of one event are judged together: these are the first ones of each event.
-        first = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(found.start)]])
-        judged = np.zeros(len(found.start), dtype=np.bool_)
-        ended = np.zeros(int(found.start.max(initial=-1)) + 1, dtype=np.bool_)
+        first = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(matches.start)]])
+        judged = np.zeros(len(matches.start), dtype=np.bool_)
+        ended = np.zeros(int(matches.start.max(initial=-1)) + 1, dtype=np.bool_)
         at, count = 0, len(first) - 1
         # All events at once, or half of them as long as one of them fails.
         while at < len(first) - 1:
             up_to = min(at + count, len(first) - 1)
             piece = np.arange(first[at], first[up_to])
-            left = positions[piece] > self.last_end[found.streams[piece]]
-            piece = piece[left & ~ended[found.start[piece]]]
+            left = positions[piece] > self.last_end[matches.streams[piece]]
+            piece = piece[left & ~ended[matches.start[piece]]]
             try:
-                _, keep = self._measures_and_having(found.where(piece))
+                _, keep = self._measures_and_having(matches.where(piece))
             except FaultError:
                 if up_to == at + 1:
                     raise
@@ -266,13 +266,13 @@ class WindowRun:
                 continue
             assert keep is not None
             judged[piece] = True
-            self._keep_late(found.where(piece[keep]))
+            self._keep_late(matches.where(piece[keep]))
             ended[self.ended_starts] = True
             at, count = up_to, 2 * count
         self.last_end = last_end
         return judged
 
-    def _not_reported(self, keep: Bools | None, found: Found) -> Bools | None:
+    def _not_reported(self, keep: Bools | None, matches: Matches) -> Bools | None:
         """Return which windows are left without those that a watermark has reported before."""
         if schema.CLOSES not in self.carried.column_names:
             return keep
@@ -280,7 +280,7 @@ class WindowRun:
         if not reported.any():
             return keep
         # Such a window has ended with the last event before this batch.
-        start, end, streams = found
+        start, end, streams = matches
         left = np.ones(len(start), dtype=np.bool_) if keep is None else keep.copy()
         early = np.flatnonzero(left & (end < self.batch.begin[streams]))
         left[early] = ~reported[self._held_number(start[early])]
@@ -299,8 +299,8 @@ class WindowRun:
             ]
         return positions
 
-    def _end_positions(self, found: Found) -> Ints:
-        return _moved(found.end, found.streams, self.batch.position, self.batch.begin)
+    def _end_positions(self, matches: Matches) -> Ints:
+        return _moved(matches.end, matches.streams, self.batch.position, self.batch.begin)
 
     def _held_number(self, panes: Ints) -> Ints:
         """Return which of the starts carried over some panes belong to."""
@@ -313,10 +313,10 @@ class WindowRun:
         begins = self.panes.spread_column(column, combine_chunks(self.carried.column(schema.TIME)))
         return take(begins, start), take(column, end)
 
-    def _keep_late(self, found: Found) -> Bools:
+    def _keep_late(self, matches: Matches) -> Bools:
         """Return which windows the clause `keep` lets through, of those that satisfy `having`."""
-        start, _, streams = found
-        ends = self._end_positions(found)
+        start, _, streams = matches
+        ends = self._end_positions(matches)
         result = np.zeros(len(start), dtype=np.bool_)
         if self.window.planned.clauses.keep == "shortest":
             _, first = np.unique(start, return_index=True)
