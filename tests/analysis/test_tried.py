@@ -95,7 +95,7 @@ def test_counted_windows_are_bounded_by_arithmetic(match: str, bound: int) -> No
 )
 def test_an_answer_keeps_to_its_budget(text: str) -> None:
     meaning = meaning_of(wex.parse(text))
-    small = Budget(regions=5, seconds=0.0, vectors=5)
+    small = Budget(regions=5, work=0, vectors=5)
     analysis = Analysis(meaning, 0, small)
     assert {analysis.open.verdict, analysis.held.verdict, analysis.overlap.verdict} <= {
         "bounded",

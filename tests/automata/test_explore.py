@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wex import limits
 from wex.analysis.graphs import TooManyError
-from wex.analysis.regions.graph import STEPS, Budget
+from wex.analysis.regions.graph import Budget
 from wex.automata.explore import Exploration, backwards, coreachable, explore, shortest
 from wex.errors import LimitError
 
@@ -87,11 +87,17 @@ def test_a_check_stops_an_exploration() -> None:
     assert len(numbers) == 11
 
 
-def test_a_budget_looks_at_the_clock_now_and_then() -> None:
-    budget = Budget(seconds=-1.0)
-    for _ in range(STEPS - 1):
-        budget.check()
+def test_a_budget_counts_the_steps_of_its_parts() -> None:
+    budget = Budget(work=10)
+    part = budget.part(4)
+    part.check(steps=4)
+    with pytest.raises(TooManyError):
+        part.check()
+    budget.check(steps=5)
+    assert budget.left == 0
     with pytest.raises(TooManyError):
         budget.check()
+    assert budget.part(4).work == 0
+    budget.renew()
     with pytest.raises(TooManyError):
-        budget.check(steps=STEPS)
+        budget.check(steps=6, share=0.5)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("wex")
 _checked: dict[int, object] = {}  # by the hash of a spec: the call that has logged its warnings
-QUICK = (50, 0.2)  # regions and seconds of CPU: a warning may not take long
+QUICK = (50, 20_000)  # regions and steps of work: a warning may not take long
 REASONS = (Kind.NEVER_HOLDS, Kind.NEVER_HOLDS_HERE, Kind.NEVER_OCCURS, Kind.ONLY_AT_FIRST)
 SHOWN_STARTS = 3  # open starts at the end of the stream that a refusal shows
 
@@ -107,7 +107,7 @@ def refuse_unbounded(
 
     `override` says how to run the spec nevertheless.
     """
-    for window in _not_bounded(spec, Budget.regions, Budget.seconds):
+    for window in _not_bounded(spec, Budget.regions, Budget.work):
         number, held = window.number, window.held
         line, stream = _line(window.name, held), None
         if held.verdict is Verdict.UNBOUNDED:
@@ -131,12 +131,12 @@ def _line(name: str, held: Answer) -> str:
 
 
 @lru_cache(maxsize=64)
-def _not_bounded(spec: tree.Spec, regions: int, seconds: float) -> tuple[_Unproved, ...]:
+def _not_bounded(spec: tree.Spec, regions: int, work: int) -> tuple[_Unproved, ...]:
     """Return the windows whose held starts are not proved to be bounded."""
     windows: list[_Unproved] = []
     meaning = meaning_of(spec)
     for number, window in enumerate(meaning.expanded.windows):
-        budget = Budget(regions, seconds)
+        budget = Budget(regions, work)
         if not _may_accumulate(meaning, number, budget):
             continue
         analysis = Analysis(meaning, number, budget)

@@ -99,7 +99,7 @@ class StartTracker:
 
 
 Pair = tuple[int, TrackedStart, TrackedStart]  # a context, and the tracked start in each spec
-SECONDS = 5.0  # of work, twice: for the regions, and for the difference
+WORK = 500_000  # steps, twice: for the regions, and for the difference
 SHOWN: Pair = (-1, TrackedStart(), TrackedStart())  # after an event that has shown a difference
 
 
@@ -225,7 +225,7 @@ class _WindowPair:
             return self._by_text(what)
         if not faithful:
             windows = self._analysed(plain=True)
-        contexts = contexts_of(self.meanings, windows, Budget(seconds=SECONDS))
+        contexts = contexts_of(self.meanings, windows, Budget(work=WORK))
         present = ((window, which) for which, window in enumerate(windows))
         trackers = [
             None if index is None else StartTracker(Starts(contexts, *next(present)))

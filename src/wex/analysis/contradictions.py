@@ -9,8 +9,8 @@ from wex.analysis.lifetimes import DEAD
 from wex.automata.explore import shortest
 from wex.compile.stream_order import stream_order
 from wex.theory import terms
+from wex.theory.event_search import contradiction
 from wex.theory.letters import cover
-from wex.theory.projection import contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
 from wex.automata.explore import explore
@@ -15,13 +14,14 @@ from wex.spec.vocabulary import PREFERENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wex.analysis.regions.graph import Budget
     from wex.spec import Meaning
 
 # The choices of `keep` to try, the ones to prefer first. Of a window whose every beginning is a
 # window, those marked False keep single events, which nobody means.
 KEEP = {"leftmost": True, "disjoint": False, "longest": True, "shortest": False}
 EVENTS = 1000  # of `within`, where no `keep` helps
-SHARE = 0.25  # of the time for an answer that one clause may take
+SHARE = 0.25  # of the work for an answer that one clause may take
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def remedy(meaning: Meaning, index: int, budget: Budget) -> Remedy | None:
             continue
         if best and changed.within:  # an arbitrary number is worse than a choice of windows
             break
-        share = Budget(budget.regions, budget.seconds * SHARE, budget.vectors)
+        share = replace(budget, work=int(budget.work * SHARE), done=0)
         held = Analysis(with_window(meaning, index, changed), index, share).held
         if held.bound is None or (best and best.bound <= held.bound):
             continue

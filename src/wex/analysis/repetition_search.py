@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.own_letters import OwnAutomaton
 from wex.analysis.regions.query import assumptions_of
@@ -58,7 +57,8 @@ MOST_PAIRS = 200  # of events that are repeated
 MOST_STATES = 24  # of an automaton: a start is followed for as many rounds
 MOST_AGO = 8  # events that a predicate looks back
 MOST_TAIL = 2  # events behind the repeated ones
-SHARE = 0.5  # of the time of an answer
+PER_CYCLE = 150  # steps of work: a cycle is tried on a stream of many rounds
+SHARE = 0.5  # of the work for an answer
 SECOND = 1_000_000
 TICKS = {TIMESTAMP: SECOND}  # what is added to a field in each round, if it is not 1
 
@@ -285,8 +285,7 @@ class RepetitionSearch:
                 yield whole
 
     def _check_budget(self) -> None:
-        if self.budget.left() < (1 - SHARE) * self.budget.seconds:
-            raise TooManyError
+        self.budget.check(steps=PER_CYCLE, share=SHARE)
 
     def _last_events(self, last: Event) -> Iterator[Event]:
         known = constants_of(_tests(self.guards))

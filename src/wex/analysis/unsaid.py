@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wex.analysis.answers import Finding, Kind, Verdict
 from wex.analysis.contradictions import contradicting_events
 from wex.analysis.lifetimes import DEAD
-from wex.analysis.regions.graph import SILENT, STEPS, Budget
+from wex.analysis.regions.graph import SILENT
 from wex.analysis.remedies import every_beginning, remedy, with_window
 from wex.analysis.verdicts import Analysis
 from wex.compile.stream_order import stream_order
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 MOST_STATES = 64  # of a window automaton whose brackets are looked at one by one
 MOST_PLACES = 24  # brackets of a window
-SECONDS = 0.5  # of CPU for each of them
+WORK = 50_000  # steps for each of them
+PER_PLACE = 100  # steps, beside those of its analysis
 ANYTHING = tree.Anything()
 
 
@@ -154,7 +155,7 @@ def dead_places(analysis: Analysis, never: Set[Guard]) -> Iterator[DeadPlace]:
         guard = guard_of(bracket.predicate, meaning.fields)
         if isinstance(guard, terms.Always) or guard in never:
             continue
-        analysis.budget.check(steps=STEPS)  # looks at the clock: every place takes a while
+        analysis.budget.check(steps=PER_PLACE)
         there = _ending_with(analysis, window, path, bracket)
         # If the place itself is never reached, a bracket before it is the cause.
         if there.starts.alive or not _ending_with(analysis, window, path, ANYTHING).starts.alive:
@@ -228,8 +229,7 @@ def _ending_with(analysis: Analysis, window: tree.Window, path: Path, last: tree
         measures=(),
         having=None,
     )
-    seconds = max(0.0, min(SECONDS, analysis.budget.left()))
-    budget = Budget(analysis.budget.regions, seconds)
+    budget = analysis.budget.part(WORK)
     return Analysis(with_window(analysis.meaning, analysis.index, plain), analysis.index, budget)
 
 

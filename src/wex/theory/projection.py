@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import time
 from calendar import monthrange
+from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
-from itertools import islice, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import z3
 
 from wex.spec.patterns import matches
 from wex.theory.evaluate import value_of
-from wex.theory.samples import Samples, numbers_to_try, samples_of
 from wex.theory.solver import (
     MILLISECONDS,
     Translation,
@@ -25,7 +25,6 @@ from wex.theory.solver import (
     limited,
     new_solver,
     own_context,
-    value_in,
 )
 from wex.theory.terms import (
     Atom,
@@ -42,17 +41,18 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from wex.spec.types import Type
-    from wex.theory.evaluate import Event, Value
+    from wex.theory.samples import Samples
+    from wex.theory.solver import SolverContext
 
 Formula: TypeAlias = Any  # of z3, which has no type annotations; only this module looks inside
 SECOND = 1_000_000  # microseconds
+# The work of a question and of a projection before z3 counts any, in steps; and how much of what z3
+# counts makes a step.
+PER_QUESTION, PER_PROJECTION, PER_STEP = 20, 400, 10
 ENOUGH = 0.8  # of the CPU time of a tactic: then its limit was reached
 MOST_TIMES = 8  # that a limit is waited for, on a processor with other work
-DAYS = 700_000  # before and after 1970: the range of dates in events
-LARGE = 2**63 - 1
 EPOCH = date(1970, 1, 1).toordinal()
 YEAR_2026 = 1_767_225_600 * SECOND
 WIDTH = 24  # the largest range of constants in which whole numbers are distinguished
@@ -203,10 +203,14 @@ def dense_fields(guards: Iterable[Guard]) -> dict[str, tuple[int, ...]]:
 
 
 class Prover:
-    """Answers questions about formulas with z3; remembers the answers."""
+    """Answers questions about formulas with z3; remembers the answers.
 
-    def __init__(self) -> None:
+    `count` is told how much work each answer took, in steps of about ten microseconds.
+    """
+
+    def __init__(self, count: Callable[[int], None]) -> None:
         self.context = own_context()
+        self.count = count
         with self.context:
             self.solver = limited(z3.SimpleSolver(ctx=self.context))
         self._answers: dict[tuple[int, ...], tuple[bool, object]] = {}
@@ -217,10 +221,11 @@ class Prover:
             key = tuple(sorted(formula.get_id() for formula in formulas))
             if key in self._answers:
                 return self._answers[key][0]
-            self.solver.push()
-            self.solver.add(*formulas)
-            answer = self.solver.check()
-            self.solver.pop()
+            with self._counted(PER_QUESTION):
+                self.solver.push()
+                self.solver.add(*formulas)
+                answer = self.solver.check()
+                self.solver.pop()
             if answer == z3.unknown:
                 raise UndecidedError(self.solver.reason_unknown())
             # Keeping the formulas keeps z3 from reusing their ids.
@@ -235,23 +240,23 @@ class Prover:
         if not variables:
             return formula
         projection = self._simplified(self._eliminated(formula, variables))
-        with self.context:
+        with self._counted(PER_QUESTION):
             lost = self._check(formula, z3.Not(projection))
-        with self.context:
+        with self._counted(PER_QUESTION):
             added = self._check(projection, z3.ForAll(list(variables), z3.Not(formula)))
         if lost != z3.unsat or added != z3.unsat:
             raise UndecidedError("the projection could not be verified")
         return projection
 
     def _eliminated(self, formula: Formula, variables: Sequence[z3.ExprRef]) -> Formula:
-        with self.context as context:
+        with self._counted(PER_PROJECTION) as context:
             try:
                 return _applied("qe", z3.Exists(list(variables), formula), MILLISECONDS, context)
             except z3.Z3Exception as error:
                 raise UndecidedError(str(error)) from error
 
     def _simplified(self, formula: Formula) -> Formula:
-        with self.context as context:
+        with self._counted(PER_QUESTION) as context:
             simple = z3.simplify(formula)
             if z3.is_true(simple) or z3.is_false(simple):
                 return simple
@@ -273,6 +278,20 @@ class Prover:
                 return None
             least = optimize.lower(handle)
             return int(least.as_long()) if z3.is_int_value(least) else None
+
+    @contextmanager
+    def _counted(self, least: int) -> Iterator[SolverContext]:
+        """Lock the context, and count the work that z3 does in it meanwhile."""
+        with self.context as context:
+            before = self._resources()
+            try:
+                yield context
+            finally:
+                self.count(least + (self._resources() - before) // PER_STEP)
+
+    def _resources(self) -> int:
+        """Return how much work z3 has done in this context, in its own measure."""
+        return int(self.solver.statistics().get_key_value("rlimit count"))
 
     def _check(self, *formulas: Formula) -> z3.CheckSatResult:
         solver = new_solver(self.context)
@@ -296,157 +315,6 @@ def renamed(formula: Formula, pairs: Sequence[tuple[z3.ExprRef, z3.ExprRef]]) ->
     """Return a formula with variables replaced by others simultaneously."""
     with formula.ctx:
         return z3.substitute(formula, *pairs) if pairs else formula
-
-
-# --- Concrete events
-
-
-class EventSearch:
-    """Searches for events that satisfy formulas, and prefers values that are easy to read."""
-
-    def __init__(
-        self, codes: dict[str, int], tick: int = SECOND, samples: Samples | None = None
-    ) -> None:
-        self.codes = codes
-        self.tick = tick  # preferred microseconds between events
-        self.samples = samples or samples_of(())
-        self.hard = False  # whether a question takes long, so that few are asked
-        self.context = own_context()
-        with self.context:
-            self.solver = new_solver(self.context)
-        self.variables: dict[tuple[int, str], tuple[Field, z3.ExprRef]] = {}
-
-    def symbols(self, lookback: int, level: int, number: Callable[[int], int]) -> Symbols:
-        """Return the translation at an event; `number` maps offsets to numbers of events."""
-
-        def naming(field: Field) -> str:
-            return f"{field.name!r}#{number(field.offset)}"
-
-        return Symbols(lookback, level, {}, self.codes, naming, products=True, samples=self.samples)
-
-    def require(self, guards: Iterable[Guard], symbols: Symbols) -> None:
-        """Require guards, and what the values in them depend on."""
-        formulas = [symbols.guard(guard) for guard in guards]
-        self.hard = self.hard or bool(symbols.domains)
-        self.add(*formulas, *symbols.domains)
-
-    def note(self, number: int, field: Field, variable: z3.ExprRef) -> None:
-        """Declare the variable for a field of an event."""
-        self.variables[number, field.name] = (field, variable)
-        if field.kind == "whole":
-            most = {"date": DAYS, "timestamp": DAYS * 86_400 * SECOND}.get(field.type.name, LARGE)
-            with self.context:
-                self.solver.add(variable <= most, variable >= -most)
-
-    def same(self, one: tuple[int, str], two: tuple[int, str]) -> None:
-        """Require that two fields of events have the same value."""
-        with self.context:
-            self.solver.add(self.variables[one][1] == self.variables[two][1])
-
-    def add(self, *formulas: Formula) -> None:
-        """Require formulas."""
-        with self.context:
-            self.solver.add(*formulas)
-
-    def events(self, count: int, constants: Mapping[str, Sequence[Value]]) -> list[Event] | None:
-        """Return events that satisfy all formulas, or None if there are none."""
-        with self.context:
-            answer = self.solver.check()
-            if answer == z3.unknown:
-                raise UndecidedError(self.solver.reason_unknown())
-            if answer == z3.unsat:
-                return None
-            model = self.solver.model()
-        chosen: dict[str, list[Value]] = {}
-        events: list[dict[str, Value]] = [{} for _ in range(count)]
-        names: dict[int | Fraction, str] = {code: text for text, code in self.codes.items()}
-        for (number, name), (field, variable) in sorted(self.variables.items()):
-            last = chosen.setdefault(name, [])
-            unit = self.tick if field.type.name == "timestamp" else 1
-            if field.kind in ("whole", "real"):
-                candidates = numbers_to_try(last, constants.get(name, ()), unit)
-                candidates = islice(candidates, 2) if self.hard else candidates
-                model = self._preferred(variable, candidates) or self._fixed(variable, model)
-            with self.context:
-                if field.kind not in ("whole", "real"):
-                    self.solver.add(variable == model.eval(variable, model_completion=True))
-                value = value_in(model, variable, field, names)
-            last.append(value)
-            events[number][name] = value
-        return list(events)
-
-    def _preferred(
-        self, variable: z3.ExprRef, candidates: Iterable[Fraction]
-    ) -> z3.ModelRef | None:
-        """Return a model with the first possible candidate, and fix the variable to it."""
-        with self.context as context:
-            whole = variable.sort() == z3.IntSort(context)
-        for number in candidates:
-            if whole and number.denominator != 1:
-                continue
-            with self.context as context:
-                sort = z3.IntVal if whole else z3.RealVal
-                value = sort(str(number), context)
-                self.solver.push()
-                self.solver.add(variable == value)
-                model = self.solver.model() if self.solver.check() == z3.sat else None
-                self.solver.pop()
-                if model is not None:
-                    self.solver.add(variable == value)
-                    return model
-        return None
-
-    def _fixed(self, variable: z3.ExprRef, model: z3.ModelRef) -> z3.ModelRef:
-        """Fix a variable to its value in a model, and return a model of the rest."""
-        with self.context:
-            self.solver.add(variable == model.eval(variable, model_completion=True))
-            if self.solver.check() != z3.sat:
-                raise UndecidedError("z3 did not confirm its own model")
-            return self.solver.model()
-
-
-def contradiction(
-    steps: Sequence[Sequence[Guard]], order: Guard, types: Mapping[str, Type], lookback: int
-) -> list[tuple[int, int]]:
-    """Return guards of consecutive steps that cannot hold together: a minimal set.
-
-    Each is a pair of indices, of a step and of one of its guards; the list is empty if all guards
-    can hold.
-    """
-    codes: dict[str, int] = {}
-    with own_context() as context:
-        solver = new_solver(context)
-        solver.set("core.minimize", True)
-        for step, guards in enumerate(steps):
-
-            def naming(field: Field, step: int = step) -> str:
-                return f"{field.name!r}#{step + field.offset}"
-
-            symbols = Symbols(lookback, lookback + 1, {}, codes, naming)
-            for index, guard in enumerate(guards):
-                solver.assert_and_track(symbols.guard(guard), f"{step} {index}")
-                for field in fields(guard):
-                    solver.add(symbols.domain(Field(field.name, field.offset, types[field.name])))
-            solver.add(symbols.guard(order))
-        if solver.check() != z3.unsat:
-            return []
-        labels = [label.decl().name().split() for label in solver.unsat_core()]
-    return sorted((int(step), int(index)) for step, index in labels)
-
-
-def readable_event(
-    guard: Guard, types: Mapping[str, Type], constants: Mapping[str, Sequence[Value]]
-) -> Event | None:
-    """Return an event, easy to read, of which a guard about one event holds, or None."""
-    search = EventSearch({}, samples=samples_of([guard]))
-    symbols = search.symbols(0, 0, lambda _: 0)
-    search.require([guard], symbols)
-    for name in dict.fromkeys(field.name for field in fields(guard)):
-        field = Field(name, 0, types[name])
-        search.note(0, field, symbols.variable(field))
-        search.add(symbols.domain(field))
-    events = search.events(1, constants)
-    return None if events is None else events[0]
 
 
 def _is_date(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wex.analysis.regions.contexts import Edge
     from wex.analysis.regions.graph import Budget
 
+PER_STEP = 16  # states of a vector that are moved in a step of work
 Vector = tuple[tuple[int, int], ...]  # (window state, number of starts in it), sorted
 VectorNode = tuple[int, Vector]  # a context and a vector
 Triple = tuple[VectorNode, int, int]  # a node, the state of a new start, the state of an old one
@@ -89,11 +90,13 @@ def vectors_of(
         for edge in starts.contexts.edges[node[0]]:
             left = cleared(starts, node, edge) if clears else node
             vector = vector_after(starts, places, left, edge, spawn=True)
+            work = 1 + len(vector) // PER_STEP
+            budget.check(steps=work)
             if clipped:
                 vector = _support(vector)
             if not clears:
                 others = maximal.setdefault(edge.to, [])
-                budget.check(steps=len(others))
+                budget.check(steps=work * len(others))
                 if any(_covers(other, vector) for other in others):
                     continue
                 others[:] = [other for other in others if not _covers(vector, other)]
@@ -218,7 +221,9 @@ def most_shared(
     numbers: Exploration[VectorNode, None] = Exploration(vectors.maximal, budget.check_vectors)
     for node in numbers:
         row: dict[VectorNode, int] = {}
+        work = 1 + len(node[1]) // PER_STEP
         for edge in starts.contexts.edges[node[0]]:
+            budget.check(steps=work)
             ending = [count for state, count in node[1] if starts.ends(state, edge)]
             after = (edge.to, vector_after(starts, starts.alive, node, edge, spawn=False))
             weight = weigh(ending) + _ending_at(starts, after, weigh)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wex.analysis.regions.contexts import Edge
     from wex.analysis.regions.graph import Budget
 
+PER_STEP = 4  # starts of a list that move in a step of work
 Order = tuple[int, ...]  # window states, that of the earliest start first
 ListNode = tuple[int, Order]  # a context and a list
 Member = tuple[int, Order, int]  # a context, a list, and an index in it
@@ -75,6 +76,7 @@ class StartLists:
     def _moved(self, order: Order, edge: Edge, *, spawn: bool) -> Order:
         """Return the list after an event: without dead starts, and only the first start of each state."""
         starts = self.starts
+        self.budget.count(len(order) // PER_STEP)
         if self.clears and starts.clears(order, edge):
             order = ()
         after = [starts.moved(state, edge) for state in order]

@@ -16,8 +16,8 @@ from wex.automata.explore import Exploration
 from wex.spec.types import BOOL, Type
 from wex.theory import terms
 from wex.theory.evaluate import EXACT, holds
+from wex.theory.event_search import readable_event
 from wex.theory.letters import TooManyRowsError, combinations
-from wex.theory.projection import readable_event
 from wex.theory.samples import constants_of
 from wex.theory.solver import UndecidedError, satisfiable
 from wex.theory.terms import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 MOST_KINDS = 64
 MOST_MODELLED = 16  # kinds for which an event is searched, where the solver does not know all
 MOST_STEPS = 40_000  # of a node with a kind of event
+PER_KIND = 4  # steps of a budget
 MOST_VALUES_LISTED = 12  # of a field with whole numbers
 FAR = 2**40  # a field with such values has more than can be listed
 
@@ -110,7 +111,7 @@ class FiniteRegions(RegionGraph):
                 taken += 1
                 if taken > MOST_STEPS:
                     raise TooManyError
-                self.budget.check(share=0.5)  # the rest is for refinement
+                self.budget.check(steps=PER_KIND, share=0.5)  # the rest is for refinement
                 action = self._action(level, (kind, *memory))
                 if action is None:
                     continue

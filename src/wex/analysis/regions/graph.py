@@ -8,9 +8,8 @@ path is the path of a stream.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 Action = tuple[int, ...]
 Step = tuple[Action, int]  # an action, and the region after it
-STEPS = 256  # of work, between two looks at the clock
 SILENT = -1  # the class of a reader that does not read yet
 
 
@@ -30,37 +28,46 @@ SILENT = -1  # the class of a reader that does not read yet
 class Budget:
     """How much work an answer may take; an answer that needs more is "unknown" or not exact.
 
-    The seconds are CPU time of this thread, so that answers do not depend on the load of the
-    machine.
+    Work is counted in steps, not in time, so that the verdict does not depend on the machine or on
+    its load. A step is an edge of an exploration: on common hardware, about ten microseconds.
     """
 
     regions: int = 150
-    seconds: float = 2.0
+    work: int = 200_000
     vectors: int = 20_000
-    began: float = field(default_factory=time.thread_time)
-    _steps: int = 0  # since the last look at the clock, which is slow on some systems
+    done: int = 0  # steps
+    whole: Budget | None = None  # the budget of which this is a part
 
     def renew(self) -> None:
         """Start again, for another answer."""
-        self.began = time.thread_time()
+        self.done = 0
 
-    def left(self) -> float:
-        """Return how many seconds are left."""
-        return self.seconds - (time.thread_time() - self.began)
+    @property
+    def left(self) -> int:
+        """How many steps are left."""
+        return self.work - self.done
+
+    def part(self, work: int) -> Budget:
+        """Return a budget of at most so many steps, which count here, too."""
+        return Budget(self.regions, max(0, min(work, self.left)), self.vectors, whole=self)
+
+    def count(self, steps: int) -> None:
+        """Count steps of work."""
+        self.done += steps
+        if self.whole is not None:
+            self.whole.count(steps)
 
     def check(self, _states: int = 0, *, steps: int = 1, share: float = 1.0) -> None:
-        """Count steps of work; raise TooManyError if a share of the time is used up.
+        """Count steps of work; raise TooManyError if a share of all steps is used up.
 
         An `Exploration` calls it with the number of its states, which is ignored.
         """
-        self._steps += steps
-        if self._steps >= STEPS:
-            self._steps = 0
-            if self.left() < (1 - share) * self.seconds:
-                raise TooManyError
+        self.count(steps)
+        if self.done > share * self.work:
+            raise TooManyError
 
     def check_vectors(self, count: int) -> None:
-        """Raise TooManyError if there are too many combinations of starts, or no time is left."""
+        """Raise TooManyError if there are too many combinations of starts, or no steps are left."""
         if count > self.vectors:
             raise TooManyError
         self.check()

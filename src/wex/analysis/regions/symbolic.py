@@ -15,8 +15,8 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step
 from wex.automata.explore import Exploration
 from wex.theory import terms
+from wex.theory.event_search import EventSearch
 from wex.theory.projection import (
-    EventSearch,
     Prover,
     Symbols,
     both,
@@ -47,7 +47,7 @@ class SymbolicRegions(RegionGraph):
     def __init__(self, query: RegionQuery, budget: Budget) -> None:
         self.query = query
         self.budget = budget
-        self.prover = Prover()
+        self.prover = Prover(budget.count)
         self.codes: dict[str, int] = {}
         guards = query.guards()
         dense = dense_fields(guards)
@@ -87,7 +87,7 @@ class SymbolicRegions(RegionGraph):
             region = pending.popleft()
             if region not in self.formulas:
                 continue  # it was split
-            over = len(self.formulas) > self.budget.regions or self.budget.left() < 0
+            over = len(self.formulas) > self.budget.regions or self.budget.left < 0
             parts = self._split(level, region, regions if loops else following, over=over)
             if parts is None:
                 continue
@@ -107,7 +107,7 @@ class SymbolicRegions(RegionGraph):
                 transition = (region, action, target)
                 if transition in self.may:
                     continue
-                if over or self.budget.left() < 0:  # undecided: taken to be possible
+                if over or self.budget.left < 0:  # undecided: taken to be possible
                     self.may[transition], self.exact = True, False
                     continue
                 try:
@@ -314,7 +314,7 @@ class _Level:
                 yield action, formula
                 return
             for cls, guard in guards[len(action)]:
-                if self.regions.budget.left() < 0:
+                if self.regions.budget.left < 0:
                     raise TooManyError
                 more = formula if guard is None else both(formula, self.symbols.guard(guard))
                 if guard is None or self.regions._possible(more, self.everything):  # noqa: SLF001
