@@ -23,6 +23,8 @@ def rebuilt(node: tree.Expr) -> w.Expr:
             return w.literal(value)
         case tree.Duration(amount, unit):
             return w.duration(amount.value, unit.text)
+        case tree.Ref(label=label) | tree.IsFirst(label=label) if label:
+            return rebuilt(replace(node, label="")).at(label)
         case tree.Ref(name, offset):
             return w.measured(name)[offset] if offset else w.measured(name)
         case tree.IsFirst(offset):
@@ -118,6 +120,8 @@ def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
             return joined(parts, "&")
         case tree.Complement(body):
             return rebuilt_regex(body).complement()
+        case tree.Labelled(label, body):
+            return rebuilt_regex(body).label(label.text)
         case tree.Repeat(reluctant=True):
             greedy = rebuilt_regex(replace(node, reluctant=False))
             assert isinstance(greedy, w.Regex)
@@ -133,6 +137,32 @@ def rebuilt_regex(node: tree.Regex) -> w.Regex | w.Expr:
         case tree.Repeat(body, low, high):
             return rebuilt_regex(body).times(low, high)
     raise TypeError(node)
+
+
+def test_labels_are_those_of_the_text() -> None:
+    t = w.stream("s", price="real", size="int")
+    fall, rise = t.price < t.price[-1], t.price > t.price[-1]
+    spec = w.spec(
+        t,
+        w.window(
+            "turn",
+            match=w.any >> fall.plus().label("down") >> rise.label("up").plus(),
+            measures={
+                "rises": w.count(w.label("up")),
+                "bottom": w.last(t.price.at("down")),
+                "value": w.sum((t.price * t.size[-1]).at("up")),
+                "first": w.some(w.is_first.at("down")),
+                "parts": w.collect(w.label()),
+            },
+        ),
+    )
+    text = """
+    stream s (price real, size int)
+    window turn match any down:([price < price[-1]]+) up:[price > price[-1]]+
+      measure count(up) as rises, last(down.price) as bottom, sum(up.price * up.size[-1]) as value,
+              some(down.is_first) as first, collect(label()) as parts
+    """
+    assert spec == wex.parse(text)
 
 
 def joined(parts: tuple[tree.Regex, ...], op: str) -> w.Regex | w.Expr:

@@ -113,6 +113,10 @@ SPECS = [
     STREAM + "window w match [x > 0] any*? keep leftmost sharing 2 events measure count() as n having n > 2",
     STREAM + "nulls skip window w match any [sum(x) < 9 and name != max(name)[-1]]* [y > avg(y)] keep leftmost measure sum(x) as s",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",
+    STREAM + "window w match p:([x > 0]+) q:(any*) [x > 2] measure sum(p.x) as s, collect(q.name) as c, mode(label()) as l",
+    STREAM + "window w after any* [x = 0] match p:[x > 0]* q:any or match q:([x > 1]+?) p:(r:any*) [ok] until [x = 1] or end"
+    " keep leftmost within 9 seconds measure count(p) as n, max(q.y) as y, last(r.v) as v, nth(label(), 2) as l having n > 0",
+    STREAM + "window w match p:(any [sum(x) < 9]*) q:[y > avg(y)] measure fuzzed_sum(p.x) as s, median(q.y) as m",
 ]  # fmt: skip
 
 

@@ -36,6 +36,12 @@ from wex.spark.worker import partition_windows
 from wex.stages import plan_of
 
 TREND = examples.spec("trend")
+LABELS = wex.parse("""
+  stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
+  window turn match any down:([price < price[-1]]+) up:([price > price[-1]]+) keep leftmost
+    measure last(down.price) as low, first(up.ts) as turned, count(up) as rises, collect(label()) as parts
+    having rises > 1
+""")
 
 
 def session(kind: str) -> SparkSession:
@@ -92,6 +98,7 @@ def many_and_skewed_keys(spark: SparkSession) -> None:
     as_sorted = table.sort_by([("symbol", "ascending"), ("ts", "ascending")])
     assert same(spark, TREND, as_sorted) > 100
     assert same(spark, examples.spec("trend_formula"), table) > 100
+    assert same(spark, LABELS, table) > 100
     one = market.trades(3_000, 1)
     few = pa.concat_tables([one, table.slice(0, 50)])
     shuffled = few.take(pa.array(np.random.default_rng(1).permutation(few.num_rows)))

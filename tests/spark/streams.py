@@ -43,6 +43,8 @@ CLAUSES = wex.parse("""
   window known match [price is null or second(ts) % 2 = 0] [price is not null]{1,2} until [price is null] measure count(price) as n4
   window small match [symbol like 'S00_'] [price - first(price) < 1]{0,3} until [ts - first(ts) > 1 second] or end
     keep longest measure last(ts) as latest
+  window turn match any down:[price < price[-1]]{1,4} up:[price > price[-1]]{1,4} keep leftmost within 9 events
+    until [price <= price[-1]] measure last(down.price) as low, count(up) as rises, mode(label()) as most
 """)
 
 

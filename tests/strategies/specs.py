@@ -344,7 +344,61 @@ def preferences(draw: st.DrawFn, regex: tree.Regex) -> tree.Regex:
         case tree.Repeat(body, low, high):
             reluctant = low != high and draw(st.booleans())
             return replace(regex, body=draw(preferences(body)), reluctant=reluctant)
+        case tree.Labelled(_, body):
+            return replace(regex, body=draw(preferences(body)))
     return regex
+
+
+# --- Labels
+
+LABELS = ("la", "lb")
+
+
+@st.composite
+def labelled(draw: st.DrawFn, regex: tree.Regex) -> tree.Regex:
+    """Return an expression with labels, where they may stand."""
+    match regex:
+        case tree.Concat(parts):
+            regex = replace(regex, parts=tuple(draw(labelled(part)) for part in parts))
+        case tree.Union(parts):
+            regex = replace(regex, parts=tuple(draw(labelled(part)) for part in parts))
+        case tree.Intersection((first, *others)):
+            regex = replace(regex, parts=(draw(labelled(first)), *others))
+        case tree.Repeat(body):
+            regex = replace(regex, body=draw(labelled(body)))
+    if draw(st.integers(0, 2)) > 0:
+        return regex
+    return tree.Labelled(name(draw(st.sampled_from(LABELS))), regex)
+
+
+_label_call = tree.Call(name("label"))
+_of_labels = st.one_of(
+    st.builds(_call, st.sampled_from(["collect", "first", "last", "mode"]), st.just(_label_call)),
+    st.builds(
+        _call, st.just("nth"), st.just(_label_call), st.sampled_from([1, 2, -1]).map(tree.Int)
+    ),
+)
+
+
+@st.composite
+def with_labels(draw: st.DrawFn, window: tree.Window) -> tree.Window:
+    """Return a window of pairs with labels, and with measures that depend on them."""
+    pairs = [replace(pair, match=draw(labelled(pair.match))) for pair in window.pairs]
+    if not any(map(tree.labels_in, pairs)):
+        pairs[0] = replace(pairs[0], match=tree.Labelled(name("la"), pairs[0].match))
+    known = [label for pair in pairs for label in tree.labels_in(pair)]
+    measures = []
+    for measure in window.measures:
+        value = measure.value
+        if isinstance(value, tree.Call) and any(map(_reads, value.args)) and draw(st.booleans()):
+            label = draw(st.sampled_from(known))
+            value = replace(value, args=tuple(tree.at_label(arg, label) for arg in value.args))
+        measures.append(replace(measure, value=value))
+    own = draw(
+        _of_labels | st.builds(_call, st.just("count"), st.sampled_from(known).map(tree.Ref))
+    )
+    measures.append(tree.Measure(own, name(f"{window.name.text}_own")))
+    return replace(window, pairs=tuple(pairs), measures=tuple(measures))
 
 
 @st.composite
@@ -466,6 +520,8 @@ def windows(
     )
     if run:
         return with_runs(window, run)
+    if by_pairs and draw(st.integers(0, 2)) == 0:
+        window = draw(with_labels(window))
     return draw(with_preference(window)) if by_pairs and draw(st.booleans()) else window
 
 

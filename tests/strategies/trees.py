@@ -40,11 +40,12 @@ constants = st.one_of(
     st.builds(tree.Duration, numbers, names),
     st.builds(tree.Moment, names, strings),
 )
-refs = st.builds(tree.Ref, words, offsets)
+labels = st.just("") | words
+refs = st.builds(tree.Ref, words, offsets, labels)
 leaves = st.one_of(
     constants,
     refs,
-    st.builds(tree.IsFirst, offsets),
+    st.builds(tree.IsFirst, offsets, labels),
     st.builds(tree.Mark, st.sampled_from(["begin", "end"])),
 )
 _all_ops: list[tree.CompareOp] = ["=", "!=", "<", "<=", ">", ">="]
@@ -107,6 +108,7 @@ def _regex_compound(inner: st.SearchStrategy[tree.Regex]) -> st.SearchStrategy[t
         st.builds(lambda found: tree.flat(tree.Union, found), parts),
         st.builds(lambda found: tree.flat(tree.Intersection, found), parts),
         st.builds(tree.Complement, inner),
+        st.builds(tree.Labelled, names, inner),
         _repeats(inner),
     )
 

@@ -56,6 +56,7 @@ class Kind(StrEnum):
     ONLY_AT_FIRST = "only-at-first"  # a window that begins only at the first event
     EVERY_BEGINNING = "every-beginning"  # a window whose every beginning is a window
     REMEDY = "remedy"  # a clause that bounds a window
+    AMBIGUOUS_LABELS = "ambiguous-labels"  # a window that two ways label differently
     HOPELESS_STARTS = "hopeless-starts"  # starts that are held in vain
     NOT_REACHED = "not-reached"  # kinds of events or states that no stream has
     NO_STREAM_CONFORMS = "no-stream-conforms"  # an assumption that no stream meets

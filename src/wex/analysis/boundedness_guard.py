@@ -16,6 +16,7 @@ from wex.analysis.counting.single import Starts
 from wex.analysis.describe import stream_in_words
 from wex.analysis.findings import of_window
 from wex.analysis.graphs import TooManyError
+from wex.analysis.labels import keeps_events, most_kept_events
 from wex.analysis.regions.contexts import free_contexts
 from wex.analysis.regions.graph import Budget
 from wex.analysis.unsaid import of_unbounded
@@ -25,7 +26,7 @@ from wex.errors import UnboundedError, WexError
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
@@ -119,6 +120,23 @@ def refuse_unbounded(
         advice = next(map(str, remedies), "bound it (see `wex check`)")
         hint = f"{advice}; or {override}"
         raise UnboundedError("unbounded", line, hint, stream)
+    for name in _keeping_events(spec):
+        line = (
+            f"window `{name}` can keep an unbounded number of events: its measures depend on labels,"
+            " which are known only when a window is complete"
+        )
+        hint = f"add `within 1000 events`, or use `filter` instead of labels; or {override}"
+        raise UnboundedError("unbounded", line, hint)
+
+
+def _keeping_events(spec: tree.Spec) -> Iterator[str]:
+    """Yield the windows that keep their events for labels, without a bound on their number."""
+    meaning = meaning_of(spec)
+    for number, window in enumerate(meaning.expanded.windows):
+        if keeps_events(meaning, number):
+            planned = analysed_window(meaning, number, planned=True)
+            if most_kept_events(planned) is None:
+                yield window.name.text
 
 
 def _line(name: str, held: Answer) -> str:

@@ -12,6 +12,7 @@ from wex.compile.guards import deciding_parts, guarded_fields, predicates
 from wex.errors import SpecError, StateError
 from wex.spec import meaning as meaning_of
 from wex.spec import parse, tree
+from wex.spec.resolve.label_checks import uses_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,6 +121,11 @@ def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[_Fact]:
             for spec, order in zip(both, names, strict=True)
         ]
         yield _Fact(f"window `{name}`: the measures", measures[0], measures[1], plural=True)
+        windows = [spec.windows[order.index(name)] for spec, order in zip(both, names, strict=True)]
+        if any(uses_labels(measure) for window in windows for measure in window.measures):
+            # The expressions decide about labels, also where they have the same windows.
+            shown = [_texts(window.pairs) for window in windows]
+            yield _Fact(f"window `{name}`: the expressions", shown[0], shown[1], plural=True)
     # The state remembers how far a stream has conformed to each assumption.
     yield _Fact("`assume`", _texts(both[0].assumes), _texts(both[1].assumes))
     # NULL is an error in a field that guards read, and arithmetic may overflow or be rounded.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wex.analysis import findings
+from wex.analysis.labels import ambiguity, most_kept_events
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
 from wex.compile.clauses import clauses_of
@@ -18,7 +19,8 @@ from wex.engine.state import schema
 from wex.errors import WexError
 from wex.spec import as_spec, tree
 from wex.spec import meaning as meaning_of
-from wex.spec.aggregates import KEEPING_VALUES
+from wex.spec.aggregates import KEEPING_VALUES, is_aggregate
+from wex.spec.resolve.label_checks import uses_labels
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from wex.analysis.answers import Answer, Finding
+    from wex.analysis.compare import SpecComparison
     from wex.spec import Meaning, SpecLike
 
 
@@ -36,8 +39,10 @@ class WindowReport:
 
     `delay` is None unless `keep` chooses by preference: windows are reported at once.
 
-    `keeps` are the aggregates that keep a value of each event since the oldest start that is held, each
-    with the greatest number of these events, or None if there is no bound.
+    `keeps` are the aggregates that keep a value of each event since the oldest start that is held, or, if
+    they depend on labels, the event itself, each with the greatest number of these events, or None if there is no bound.
+
+    `labels` tells whether the labels of its windows are unambiguous on every stream; None: it has none.
 
     `regions` is the number of regions that the analysis distinguishes, `way` the method that found
     them.
@@ -53,6 +58,7 @@ class WindowReport:
     seconds: float = field(compare=False)
     delay: Answer | None = None
     keeps: tuple[tuple[str, int | None], ...] = ()
+    labels: SpecComparison | None = None
 
     @property
     def answers(self) -> dict[str, Answer]:
@@ -107,29 +113,29 @@ def check(spec: SpecLike) -> Report:
 def _window(meaning: Meaning, index: int) -> WindowReport:
     began = time.monotonic()
     analysis = Analysis(meaning, index, Budget())
+    labels = ambiguity(meaning, index, Budget())
     return WindowReport(
         analysis.window.name,
         analysis.open,
         analysis.held,
         analysis.overlap,
-        tuple(findings.of_window(analysis)),
+        (*findings.of_window(analysis), *findings.of_labels(analysis.window.name, labels)),
         *analysis.regions,
         time.monotonic() - began,
         analysis.delay,
         tuple(_kept_values(analysis)),
+        labels,
     )
 
 
 def _kept_values(analysis: Analysis) -> Iterator[tuple[str, int | None]]:
     """Yield the aggregates of a window that keep values, and of how many events at most."""
-    planned = analysis.planned_window
-    most = planned.longest_life
-    if planned.clauses.within_events is not None:
-        longest = planned.clauses.within_events + planned.clauses.until
-        most = longest if most is None else min(most, longest)
+    most = most_kept_events(analysis.planned_window)
     for measure in analysis.meaning.expanded.windows[analysis.index].measures:
         for node in tree.walk(measure):
-            if isinstance(node, tree.Call) and node.name.text in KEEPING_VALUES:
+            if not isinstance(node, tree.Call) or not is_aggregate(node):
+                continue
+            if node.name.text in KEEPING_VALUES or uses_labels(node):
                 yield str(node), most
 
 

@@ -22,6 +22,7 @@ from wex.compile.guards import guarded_fields
 from wex.errors import WexError
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
+from wex.spec.resolve.label_checks import uses_labels
 from wex.stages import compile_window
 
 if TYPE_CHECKING:
@@ -327,6 +328,9 @@ class _WindowPair:
             replace(clauses_of(window), until=False, or_end=False) for window in self._windows
         )
         predicates = {(str(window.having), str(window.measures)) for window in self._windows}
+        if any(map(uses_labels, self._windows)):  # the expressions decide about labels
+            predicates |= {(str(window.pairs), "") for window in self._windows}
+            return one == two and (not one.having or len(predicates) == 2)
         return one == two and (not one.having or len(predicates) == 1)
 
     def _difference(

@@ -22,6 +22,7 @@ from wex.theory.terms import Always
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wex.analysis.compare import SpecComparison
     from wex.analysis.counting.single import Starts
     from wex.analysis.verdicts import Analysis
     from wex.compile.assumptions import AssumptionAutomaton
@@ -60,6 +61,15 @@ def of_window(analysis: Analysis) -> Iterator[Finding]:
     analysis.budget.renew()
     with suppress(TooManyError):
         yield from _of_window(analysis)
+
+
+def of_labels(name: str, labels: SpecComparison | None) -> Iterator[Finding]:
+    """Yield a note if the events of a window can have other labels in another way to match it."""
+    if labels is not None and labels.holds is False:
+        text = (
+            f"the labels of `{name}` are ambiguous, and the preferred way decides: {labels.reason}"
+        )
+        yield Finding(Kind.AMBIGUOUS_LABELS, text)
 
 
 def _of_window(analysis: Analysis) -> Iterator[Finding]:

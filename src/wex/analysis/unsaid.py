@@ -101,7 +101,7 @@ def _says_first(pair: tree.Pair) -> bool:
     """Tell whether a pair says in plain words that it begins at the first event."""
     if isinstance(pair.after, tree.Empty):
         return True
-    begin = pair.match
+    begin = tree.unlabelled(pair.match)
     while isinstance(begin, tree.Concat):
         begin = begin.parts[0]
     if not isinstance(begin, tree.Atom):
@@ -188,7 +188,7 @@ def _places(window: tree.Window) -> Iterator[tuple[str, tree.Atom, Path]]:
         if pair.after is not None:
             for atom, before in _before(pair.after):
                 yield "after", atom, (tree.Empty(), before)
-        for atom, before in _before(pair.match):
+        for atom, before in _before(tree.unlabelled(pair.match)):
             yield "match", atom, (pair.after, before)
     if window.until is not None and len(window.pairs) == 1:
         (pair,) = window.pairs

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 import numpy as np
 
 from wex import limits
-from wex.automata.explore import coreachable, explore
+from wex.automata.explore import Exploration, coreachable, explore
 from wex.automata.minimise import merge_columns, merge_states, refine
 from wex.automata.regex import Regex
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from wex.automata.regex import RegexFactory
 
+Labels: TypeAlias = tuple[str, ...]
 DEAD = 0  # the state without positions
 CHEAP = 16  # positions whose steps are known, copied at the cost of one step
 
@@ -63,9 +64,10 @@ class OrderedAutomaton:
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """One letter out of a set of classes."""
+    """One letter out of a set of classes; `labels` are those of the event, the outermost first."""
 
     members: int
+    labels: Labels = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,10 @@ class Filtered:
 
 @dataclass(frozen=True, eq=False)
 class Longest:
-    """A language without an order: the longest word first."""
+    """A language without an order: the longest word first. All its events have the same labels."""
 
     language: Regex
+    labels: Labels = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +129,23 @@ class Iterated:
 
 Frame: TypeAlias = Ordered | Also | Iterated
 Frames: TypeAlias = tuple[Frame, ...]
-Position: TypeAlias = tuple[int | Regex, Frames]  # a set of classes, or a language to go on in
-MARK: Position = (-1, ())
+# A set of classes or a language to go on in, the labels of the next event, and what remains after it.
+Position: TypeAlias = tuple[int | Regex, Labels, Frames]
+MARK: Position = (-1, (), ())
 State: TypeAlias = tuple[Position, ...]
+
+
+@dataclass(frozen=True)
+class PositionGraph:
+    """The positions of some expressions; number 0 is the mark, where a word may end.
+
+    `begins[expression]` are the positions in which it begins, `after[position][class]` those that
+    follow, in both the preferred first. `labels[position]` are those of the event that is read.
+    """
+
+    begins: list[tuple[int, ...]]
+    after: list[list[tuple[int, ...]]]
+    labels: list[Labels]
 
 
 class OrderedBuilder:
@@ -163,20 +180,42 @@ class OrderedBuilder:
         classes = np.array(self.factory.classes, dtype=np.int32)
         return smaller(classes, table, accepts, [numbers[state] for state in begins])
 
+    def positions(self, expressions: Sequence[Ordered]) -> PositionGraph:
+        """Return the positions of some expressions, and which can follow one another."""
+        begins = [self._unfolded([(expression,)]) for expression in expressions]
+        numbers: Exploration[Position, None] = Exploration([MARK])
+        most = limits.current().states
+        for begin in begins:
+            numbers.add(begin)
+        rows: list[list[tuple[int, ...]]] = []
+        for position in numbers:
+            if len(numbers) > most:
+                limits.require("states", len(numbers), "the states of an automaton")
+            letters = () if position is MARK else range(self.factory.width)
+            steps = [self.step(position, letter) for letter in letters]
+            rows.append([tuple(numbers[after] for after in step) for step in steps])
+        return PositionGraph(
+            [tuple(numbers[position] for position in begin) for begin in begins],
+            rows,
+            [position[1] for position in numbers.states],
+        )
+
     def _after(self, state: State, letter: int) -> State:
         """Return the state after a class of letters."""
         self._count(1 + len(state) // CHEAP)
-        steps = (self._step(position, letter) for position in state)
+        steps = (self.step(position, letter) for position in state)
         return tuple(dict.fromkeys(chain.from_iterable(steps)))
 
-    def _step(self, position: Position, letter: int) -> State:
+    def step(self, position: Position, letter: int) -> State:
         """Return the positions that can follow one position, the preferred first."""
         key = (position, letter)
         if key not in self._steps:
             self._steps[key] = self._unfolded(self._reached(*position, letter))
         return self._steps[key]
 
-    def _reached(self, head: int | Regex, rest: Frames, letter: int) -> list[Position | Frames]:
+    def _reached(
+        self, head: int | Regex, labels: Labels, rest: Frames, letter: int
+    ) -> list[Position | Frames]:
         """Return what remains after a letter at a position, the preferred first."""
         after = self._moved(rest, letter)
         if after is None:
@@ -186,7 +225,8 @@ class OrderedBuilder:
         language = self.factory.derivative(head, letter)
         if language is self.factory.nothing:
             return []
-        return [(language, after), after] if language.nullable else [(language, after)]
+        longer: Position = (language, labels, after)
+        return [longer, after] if language.nullable else [longer]
 
     def _count(self, steps: int) -> None:
         self._work += steps
@@ -214,10 +254,10 @@ class OrderedBuilder:
         while stack:
             top = stack.pop()
             self._count(1)
-            if len(top) == 2 and not isinstance(top[0], Frame):
+            if _is_position(top):
                 positions.setdefault(top)
                 continue
-            frames: Frames = top
+            frames: Frames = top  # type: ignore[assignment]
             if frames in seen:
                 continue
             seen.add(frames)
@@ -230,8 +270,8 @@ class OrderedBuilder:
     def _alternatives(self, frame: Frame, rest: Frames) -> list[Position | Frames]:
         """Return the ways to go on with a frame, the preferred first."""
         match frame:
-            case Symbol(members):
-                return [(members, rest)] if members else []
+            case Symbol(members, labels):
+                return [(members, labels, rest)] if members else []
             case Concatenation(parts):
                 return [(*parts, *rest)]
             case Choice(parts):
@@ -240,8 +280,8 @@ class OrderedBuilder:
                 return [] if also is self.factory.nothing else [(body, Also(also), *rest)]
             case Also(language):
                 return [rest] if language.nullable else []
-            case Longest(language):
-                longer: list[Position | Frames] = [(language, rest)]
+            case Longest(language, labels):
+                longer: list[Position | Frames] = [(language, labels, rest)]
                 return [*longer, rest] if language.nullable else longer
             case Iterated():
                 return [rest]
@@ -265,6 +305,10 @@ class OrderedBuilder:
                 body, max(low - 1, 0), None if high is None else high - 1, repetition.reluctant
             )
         return self._fewer[key]
+
+
+def _is_position(item: Position | Frames) -> TypeGuard[Position]:
+    return len(item) == 3 and isinstance(item[1], tuple)
 
 
 def _confirmed(state: State) -> State:

@@ -223,7 +223,15 @@ class Expr:
         """Return `~[self]`: every sequence except a single event that satisfies it."""
         return Regex(regex_of(self)).complement()
 
+    def label(self, name: str) -> Regex:
+        """Return `name:[self]`: measures can name the event."""
+        return Regex(regex_of(self)).label(name)
+
     # --- Measures
+
+    def at(self, label: str) -> Expr:
+        """Return this value at the events with a label: `t.price.at("down")` is `down.price`."""
+        return Expr(tree.at_label(self.node, label))
 
     def filter(self, predicate: Expr) -> Expr:
         """Return this aggregate over only those events that satisfy a predicate."""
@@ -305,6 +313,10 @@ class Regex:
     def complement(self) -> Regex:
         """Return `~self`: every sequence that does not match."""
         return Regex(tree.Complement(self.node))
+
+    def label(self, name: str) -> Regex:
+        """Return `name:(self)`: measures can name the events that match."""
+        return Regex(tree.Labelled(tree.Name(name), self.node))
 
 
 class SetVariable:

@@ -57,6 +57,16 @@ def _length(value: Operand) -> Operand:
         fail("wrong-sort", value, "expected a number and a unit of time", hint)
 
 
+def label(name: str | None = None) -> Expr:
+    """Return `label()`, the innermost label of an event; with a name the events that have it.
+
+    >>> from wex import build as w
+    >>> w.count(w.label("down")), w.collect(w.label())
+    (count(down), collect(label()))
+    """
+    return call("label") if name is None else Expr(tree.Ref(name))
+
+
 def events(count: int) -> tree.Within:
     """Return a number of events, for `within`."""
     return tree.Within(tree.Int(count), tree.Name("events"))

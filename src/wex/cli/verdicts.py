@@ -50,6 +50,10 @@ def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]
     yield f"  {window.name}: {held.verdict.upper()}, {bound}"
     for name, answer in window.answers.items():
         yield f"    {name:<8} {answer!s:<20} {answer.reason}"
+    if window.labels is not None:
+        told = {True: "unambiguous", False: "ambiguous", None: "unknown"}[window.labels.holds]
+        why = "the preferred way decides" if told == "ambiguous" else window.labels.reason
+        yield f"    labels   {told:<20} {why}"
     for aggregate, most in window.keeps:
         events = "each event" if most is None else f"at most {most:,} events"
         yield f"    {aggregate} keeps a value of {events} since the oldest start that is held"
@@ -81,12 +85,21 @@ def _drawing(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str
     )
 
 
+def _labels(window: WindowReport) -> dict[str, object]:
+    """Return whether labels are unambiguous, for JSON; nothing for a window without labels."""
+    labels = window.labels
+    if labels is None:
+        return {}
+    return {"labels": {"unambiguous": labels.holds, "reason": labels.reason}}
+
+
 def as_json(report: Report) -> dict[str, object]:
     """Return a report as a value for JSON."""
     return {
         "windows": {
             window.name: {
                 **{name: _answer(answer) for name, answer in window.answers.items()},
+                **_labels(window),
                 "keeps": [{"aggregate": name, "events": most} for name, most in window.keeps],
                 "findings": list(map(_finding, window.findings)),
                 "regions": window.regions,

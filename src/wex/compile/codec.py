@@ -44,7 +44,12 @@ class Serializable:
 
 
 def _fields(value: object) -> dict[str, object]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+    """Return the fields of a value, without those that are left out because they say nothing."""
+    return {
+        field.name: getattr(value, field.name)
+        for field in fields(value)  # type: ignore[arg-type]
+        if "left_out" not in field.metadata or getattr(value, field.name) != field.default
+    }
 
 
 def to_bytes(value: object, frame: Frame) -> bytes:

@@ -125,6 +125,8 @@ class Alphabet:
                 return factory.union(map(self.regex, parts))
             case tree.Intersection(parts):
                 return factory.intersection(map(self.regex, parts))
+            case tree.Labelled(_, body):
+                return self.regex(body)
             case tree.Complement(body):
                 return factory.complement(self.regex(body))
             case tree.Repeat(body, low, high):

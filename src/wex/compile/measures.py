@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING
 
 from wex.spec import tree
 from wex.spec.aggregates import is_aggregate, signature, uses_aggregates
-from wex.spec.types import PREDICATE, Type
-from wex.theory.terms import RESULT, Aggregate, Guard, RunningTest, Term, fields, offsets, parts_of
+from wex.spec.resolve.label_checks import is_label_call
+from wex.spec.types import PREDICATE, STRING, Type
+from wex.theory.terms import (
+    RESULT,
+    Aggregate,
+    Field,
+    Guard,
+    RunningTest,
+    Term,
+    fields,
+    offsets,
+    parts_of,
+)
 from wex.theory.translate import guard_of, term_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+LABEL = ""  # the field that `label()` reads: no field of a stream has this name
 PREDICATE_AGGREGATES = ("count_if", "some", "every")
 
 
@@ -34,6 +46,7 @@ class Measure:
             for aggregate in self.aggregates
             for argument in aggregate.arguments
             for field in fields(argument)
+            if field.name != LABEL
         )
         return tuple(dict.fromkeys(read))
 
@@ -116,27 +129,44 @@ class _Results:
         return tree.Ref(name, call.offset)
 
 
+def depends_on_labels(aggregate: Aggregate) -> bool:
+    """Tell whether an aggregate is about events with a label, or about the labels themselves."""
+    return bool(aggregate.label) or any(
+        isinstance(argument, Field) and argument.name == LABEL for argument in aggregate.arguments
+    )
+
+
+def _values(call: tree.Call) -> tuple[str, tuple[tree.Expr, ...]]:
+    """Return the label whose events an aggregate is about, or none, and its arguments."""
+    match call.args:
+        case (tree.Ref("", _, label),):  # count(down)
+            return label, ()
+    reads = (part for arg in call.args for part in tree.walk(arg))
+    labels = {part.label for part in reads if isinstance(part, tree.Ref | tree.IsFirst)} - {""}
+    return next(iter(labels), ""), call.args
+
+
 def _aggregate(call: tree.Call, fields: Mapping[str, Type]) -> Aggregate:
     arguments: list[Term | Guard] = []
     types: list[Type] = []
-    for arg in call.args:
+    label, args = _values(call)
+    for arg in args:
         if call.name.text in PREDICATE_AGGREGATES:
             arguments.append(guard_of(arg, fields))
             types.append(PREDICATE)
+        elif is_label_call(arg):
+            arguments.append(Field(LABEL, 0, STRING))
+            types.append(STRING)
         else:
             arguments.append(term_of(arg, fields))
             types.append(type_of(arg, fields))
     condition = guard_of(call.filter, fields) if call.filter else None
-    return Aggregate(call.name.text, tuple(arguments), tuple(types), condition)
+    return Aggregate(call.name.text, tuple(arguments), tuple(types), condition, label)
 
 
 def _result_type(call: tree.Call, fields: Mapping[str, Type]) -> Type:
-    name = call.name.text
-    types = [
-        PREDICATE if name in PREDICATE_AGGREGATES else type_of(arg, fields) for arg in call.args
-    ]
-    aggregate = signature(name)
+    aggregate = signature(call.name.text)
     assert aggregate is not None
-    result = aggregate.result(*types)
+    result = aggregate.result(*_aggregate(call, fields).types)
     assert result is not None
     return result

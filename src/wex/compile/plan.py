@@ -14,6 +14,7 @@ from wex.automata.preference import OrderedAutomaton
 from wex.compile import codec
 from wex.compile.clauses import Clauses
 from wex.compile.codec import Serializable
+from wex.compile.labels import LabelForm
 from wex.compile.measures import Measure
 from wex.compile.preference import PreferenceForm
 from wex.framing import Frame
@@ -69,7 +70,7 @@ class PlannedWindow(Serializable):
 
     `starts[p]` is the state of `window` in which a start at state p of `prefix` begins, or -1;
     `until` is the set of letters that may follow a window. `preference` is the form that runs if
-    `keep` chooses by preference.
+    `keep` chooses by preference, and `labels` the one in which found windows are parsed.
     """
 
     SAVED_AS: ClassVar[str] = "PlannedWindow"
@@ -86,6 +87,7 @@ class PlannedWindow(Serializable):
     measures: tuple[Measure, ...]
     having: Guard | None
     preference: PreferenceForm | None = None
+    labels: LabelForm | None = None
 
     # Plans of version 1 have the clauses among the other parts, and no flags for `until` and
     # `having`, which are parts of their own. A clause that is added gets a default and is written
@@ -100,8 +102,9 @@ class PlannedWindow(Serializable):
         }
         parts = clauses | super().to_parts()
         del parts["clauses"]
-        if self.preference is None:
-            del parts["preference"]
+        for name in ("preference", "labels"):
+            if parts[name] is None:
+                del parts[name]
         return parts
 
     @classmethod
@@ -174,7 +177,7 @@ class Plan(Serializable):
 
 CLASSES: tuple[type, ...] = (
     Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions,
-    DFA, PreferenceForm, OrderedAutomaton, Type, Measure, terms.Aggregate,
+    DFA, PreferenceForm, OrderedAutomaton, LabelForm, Type, Measure, terms.Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
     terms.Local, terms.Calendar,
     terms.Always, terms.Comparison, terms.Truth, terms.Like, terms.IsNull, terms.IsFirst, terms.Not, terms.And, terms.Or,

@@ -13,7 +13,8 @@ import numpy as np
 
 from wex.automata.dfa import DFA
 from wex.automata.preference import DEAD, OrderedAutomaton
-from wex.compile.measures import PREDICATE_AGGREGATES, Measure
+from wex.compile.labels import NO_LABEL, LabelForm
+from wex.compile.measures import LABEL, PREDICATE_AGGREGATES, Measure
 from wex.compile.plan import (
     Plan,
     PlannedAssumptions,
@@ -44,6 +45,7 @@ from wex.spec.resolve.aggregate_checks import (
     MAX_NTH,
     NOT_SO_FAR,
 )
+from wex.spec.resolve.label_checks import AGGREGATES_OF_LABELS
 from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
 from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import WHOLE
@@ -215,9 +217,12 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
     )
     if window.preference is not None:
         _check_preference(window.preference, letters)
+    labels: tuple[str, ...] = ()
+    if window.labels is not None:
+        labels = _check_labels(window.labels, letters)
     types: dict[str, Type] = {}
     for measure in as_tuple(window.measures, "measures"):
-        checked = _check_measure(measure, fields)
+        checked = _check_measure(measure, fields, labels)
         require(checked.name not in types, "two measures have one name")
         types[checked.name] = checked.type
     if window.having is not None:
@@ -254,6 +259,39 @@ def _check_preference(form: object, letters: int) -> None:
     require(not ways.accepts[begins].any(), "a window begins where it ends")
 
 
+def _check_labels(form: object, letters: int) -> tuple[str, ...]:
+    """Check the positions in which windows are parsed, and return the labels."""
+    require(isinstance(form, LabelForm), "expected labels")
+    assert isinstance(form, LabelForm)
+    names = as_texts(form.names, "a label")
+    require(names and len(set(names)) == len(names) and all(names), "a label is listed twice")
+    prefix = _check_dfa(form.prefix, letters)
+    check_array(form.has, "the labels of positions", np.bool_, 2)
+    positions = len(form.has)
+    require(form.has.shape == (positions, len(names)) and positions > 0, "there are no positions")
+    for array in (
+        form.entry, form.first_begin, form.begins, form.classes, form.first, form.targets,
+        form.innermost,
+    ):  # fmt: skip
+        check_array(array, "a table of labels", np.int32, 1)
+    width = as_whole(form.width, "the number of classes", 1, MOST_LETTERS)
+    require(form.entry.shape == (prefix.states,), "there is not one beginning for each state")
+    require(_within(form.entry, 0, len(form.first_begin) - 1), "a way has an unknown beginning")
+    require(form.classes.shape == (letters,), "labels read other letters")
+    require(_within(form.classes, 0, width), "labels have an unknown class")
+    require(len(form.first) == positions * width + 1, "there is not one list for each position")
+    for first, items in ((form.first_begin, form.begins), (form.first, form.targets)):
+        fits = len(first) > 0 and first[0] == 0 and first[-1] == len(items)
+        require(fits and bool((np.diff(first) >= 0).all()), "the lists of positions do not fit")
+        require(_within(items, 0, positions), "a position is unknown")
+    require(form.innermost.shape == (positions,), "there is not one label for each position")
+    require(_within(form.innermost, NO_LABEL, len(names)), "a position has an unknown label")
+    labelled = form.innermost >= 0
+    own = form.has[labelled, form.innermost[labelled]].all()
+    require(own and not form.has[~labelled].any(), "the labels of a position do not fit")
+    return tuple(names)
+
+
 def _asks_first(guard: Guard) -> bool:
     match guard:
         case IsFirst():
@@ -283,14 +321,14 @@ def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
 # --- Measures
 
 
-def _check_measure(measure: object, fields: Scope) -> Measure:
+def _check_measure(measure: object, fields: Scope, labels: tuple[str, ...]) -> Measure:
     require(isinstance(measure, Measure), "expected a measure")
     assert isinstance(measure, Measure)
     as_text(measure.name, "the name of a measure")
     check_type(measure.type)
     results: dict[str, Type | None] = {}
     for number, aggregate in enumerate(as_tuple(measure.aggregates, "aggregates")):
-        results[f"#{number}"] = _check_aggregate(aggregate, fields)
+        results[f"#{number}"] = _check_aggregate(aggregate, fields, labels)
     value = measure.value
     if isinstance(value, Field):
         require(value.name in results, "a measure reads an unknown aggregate")
@@ -319,7 +357,7 @@ def _own_type(name: str, term: Term) -> Type | None:
     return next((field.type for field in fields_of(term) if field.name == name), None)
 
 
-def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
+def _check_aggregate(aggregate: object, fields: Scope, labels: tuple[str, ...] = ()) -> Type | None:
     """Return the type of an aggregate; None for a user-defined one that this process lacks."""
     require(isinstance(aggregate, Aggregate), "expected an aggregate")
     assert isinstance(aggregate, Aggregate)
@@ -328,8 +366,13 @@ def _check_aggregate(aggregate: object, fields: Scope) -> Type | None:
     types = [check_type(type_) for type_ in as_tuple(aggregate.types, "the types of arguments")]
     require(len(arguments) == len(types), "there is not one type for each argument")
     require(len(arguments) <= MOST_ARGUMENTS, "an aggregate has too many arguments")
-    for argument, type_ in zip(arguments, types, strict=True):
-        if name in PREDICATE_AGGREGATES:
+    require(as_text(aggregate.label, "a label") in ("", *labels), "a label is unknown")
+    for at, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
+        if isinstance(argument, Field) and argument.name == LABEL:
+            fits = labels and not at and name in AGGREGATES_OF_LABELS and not aggregate.label
+            require(fits and argument.type == type_ == STRING, "an unexpected label is read")
+            require(type(argument.offset) is int and not argument.offset, "a label looks back")
+        elif name in PREDICATE_AGGREGATES:
             require(type_ == PREDICATE, "an aggregate of predicates has another type")
             check_guard(argument, fields, 0)
         else:

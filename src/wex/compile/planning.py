@@ -86,6 +86,7 @@ def _window(
         ),
         having=guard_of(window.having, measures) if window.having else None,
         preference=compiled.preference,
+        labels=compiled.labels,
     )
 
 

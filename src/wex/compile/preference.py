@@ -102,24 +102,36 @@ def restricted(form: PreferenceForm, letters: Sequence[int]) -> PreferenceForm:
     return _with_prefix(np.arange(len(letters), dtype=np.int32), rows, labels, ways)
 
 
-def ordered_of(alphabet: Alphabet, regex: tree.Regex) -> ordered.Ordered:
-    """Return an expression over letters with the order of its ways."""
+def ordered_of(
+    alphabet: Alphabet, regex: tree.Regex, labels: ordered.Labels | None = None
+) -> ordered.Ordered:
+    """Return an expression over letters with the order of its ways.
+
+    `labels` are those around it; with None labels are left out, as they do not change the order.
+    """
+
+    def inner(part: tree.Regex) -> ordered.Ordered:
+        return ordered_of(alphabet, part, labels)
+
+    own = labels or ()
     match regex:
         case tree.Anything() | tree.Atom():
             members = alphabet.regex(regex).key[1]
             assert isinstance(members, int)
-            return ordered.Symbol(members)
+            return ordered.Symbol(members, own)
+        case tree.Labelled(name, body):
+            return ordered_of(alphabet, body, None if labels is None else (*labels, name.text))
         case tree.Empty():
             return ordered.Concatenation(())
         case tree.Concat(parts):
-            return ordered.Concatenation(tuple(ordered_of(alphabet, part) for part in parts))
+            return ordered.Concatenation(tuple(map(inner, parts)))
         case tree.Union(parts):
-            return ordered.Choice(tuple(ordered_of(alphabet, part) for part in parts))
+            return ordered.Choice(tuple(map(inner, parts)))
         case tree.Intersection((first, *others)):
             also = alphabet.factory.intersection(map(alphabet.regex, others))
-            return ordered.Filtered(ordered_of(alphabet, first), also)
+            return ordered.Filtered(inner(first), also)
         case tree.Complement():
-            return ordered.Longest(alphabet.regex(regex))
+            return ordered.Longest(alphabet.regex(regex), own)
         case tree.Repeat(body, low, high, reluctant):
-            return ordered.Repetition(ordered_of(alphabet, body), low, high, reluctant)
+            return ordered.Repetition(inner(body), low, high, reluctant)
     raise TypeError(regex)

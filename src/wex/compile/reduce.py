@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex import limits
+from wex.compile.labels import restricted as restricted_labels
 from wex.compile.normal_form import restricted
 from wex.compile.preference import restricted as restricted_preference
 from wex.compile.stream_order import stream_order
@@ -30,6 +31,7 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from wex.compile.labels import LabelForm
     from wex.compile.preference import PreferenceForm
     from wex.compile.window import CompiledWindow
 
@@ -39,7 +41,7 @@ Row = tuple[bool, ...]
 def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
     """Return the same window with fewer letters, guards and states, where possible."""
     letters, form, until = compiled.letters, compiled.form, compiled.until
-    preference = compiled.preference
+    preference, labels = compiled.preference, compiled.labels
     kept = _possible(compiled)
     behaviour = {
         letter: (
@@ -47,6 +49,7 @@ def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
             int(form.window.classes[letter]),
             until is not None and until >> letter & 1,
             *_preference_classes(preference, letter),
+            *_label_classes(labels, letter),
         )
         for letter in kept
     }
@@ -68,6 +71,7 @@ def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
         form=restricted(form, members),
         until=follows,
         preference=preference and restricted_preference(preference, members),
+        labels=labels and restricted_labels(labels, members),
     )
 
 
@@ -75,6 +79,12 @@ def _preference_classes(preference: PreferenceForm | None, letter: int) -> tuple
     if preference is None:
         return ()
     return int(preference.prefix.classes[letter]), int(preference.ways.classes[letter])
+
+
+def _label_classes(labels: LabelForm | None, letter: int) -> tuple[int, ...]:
+    if labels is None:
+        return ()
+    return int(labels.prefix.classes[letter]), int(labels.classes[letter])
 
 
 def _possible(compiled: CompiledWindow) -> list[int]:

@@ -18,6 +18,7 @@ from wex.errors import WexError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 from wex.spec.aggregates import uses_aggregates
+from wex.spec.resolve.label_checks import uses_labels
 from wex.spec.resolve.runs import spelled_out
 from wex.spec.vocabulary import PREFERENCE
 
@@ -62,10 +63,18 @@ def _translated(spec: tree.Spec, meaning: Meaning, number: int) -> tree.Window:
         message = f"a formula has no order of preference, which `keep {window.keep.text}` needs"
         hint = "keep the regular expression, or choose another option of `keep`"
         raise WexError("formula-preference", message, hint)
+    if any(map(uses_labels, meaning.expanded.windows[number].measures)):
+        message = f"window `{window.name.text}` has measures of labels, and formulas have no labels"
+        raise WexError("formula-labels", message, "keep the regular expression")
     writer = _Writer(fresh_names(spec))
     begin, end = Boundary(tree.Mark("begin")), Boundary(tree.Mark("end"), 1)
     pairs = [
-        both([writer.before(pair.after or ANYWHERE, begin), writer.between(pair.match, begin, end)])
+        both(
+            [
+                writer.before(pair.after or ANYWHERE, begin),
+                writer.between(tree.unlabelled(pair.match), begin, end),
+            ]
+        )
         for pair in window.pairs
     ]
     formula = either(pairs)

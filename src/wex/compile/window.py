@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from wex.compile.clauses import Clauses, clauses_of
 from wex.compile.formulas import formula_automaton
 from wex.compile.guards import Alphabet, asked_behind, deciding_parts, guards_of
+from wex.compile.labels import label_form
 from wex.compile.normal_form import PairAutomata, pair_automata
 from wex.compile.preference import preference_form
 from wex.spec import tree
 
 if TYPE_CHECKING:
+    from wex.compile.labels import LabelForm
     from wex.compile.normal_form import MarkedAutomaton, NormalForm
     from wex.compile.preference import PreferenceForm
     from wex.spec import Meaning
@@ -74,7 +76,8 @@ class WindowAutomata:
 class CompiledWindow:
     """A window in normal form; `until` is the set of letters that may follow it.
 
-    `preference` is the form that knows the order of ways, if `keep` chooses by it.
+    `preference` is the form that knows the order of ways, if `keep` chooses by it, and `labels` the
+    one in which found windows are parsed, if their expressions have labels.
     """
 
     source: WindowMeaning
@@ -83,6 +86,7 @@ class CompiledWindow:
     form: NormalForm
     until: int | None
     preference: PreferenceForm | None = None
+    labels: LabelForm | None = None
 
     @property
     def window(self) -> tree.Window:
@@ -136,11 +140,13 @@ def window_form(built: WindowAutomata) -> CompiledWindow:
     window, alphabet = built.source.window, built.alphabet
     until = alphabet.where(asked_behind(window.until)) if window.until else None
     form, clauses = built.automata.normal_form(), clauses_of(window)
-    preference = None
+    preference = labels = None
+    matches = [pair.match for pair in window.pairs]
+    if isinstance(built.automata, PairAutomata):
+        labels = label_form(alphabet, built.automata.prefixes, matches)
     if clauses.prefers:
         assert isinstance(built.automata, PairAutomata)
-        matches = [pair.match for pair in window.pairs]
         preference = preference_form(
             alphabet, built.automata.prefixes, matches, conditional=clauses.conditional
         )
-    return CompiledWindow(built.source, clauses, alphabet.letters, form, until, preference)
+    return CompiledWindow(built.source, clauses, alphabet.letters, form, until, preference, labels)

@@ -41,7 +41,7 @@ from wex.stages import plan_of
 from wex.theory.terms import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,6 +79,8 @@ class Engine:
         lookbacks = [-offset for guard in plan.guards for offset in offsets(guard)]
         lookbacks += [measure.lookback() for window in plan.windows for measure in window.measures]
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
+        self.keeping = [at for at, window in enumerate(self.windows) if window.keeps_events]
+        self.with_prefix = [at for at, window in enumerate(self.windows) if window.keeps_prefix]
         # The first letters of the kinds of machines differ.
         kinds = "".join(window.machine.kind[0] for window in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}"
@@ -89,6 +91,7 @@ class Engine:
         if keys is not None:
             columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
         initial = schema.stream_columns(len(self.windows))
+        initial |= {schema.prefix_state(at): 0 for at in self.with_prefix}
         filled = {
             value: pa.array(np.full(count, value, dtype=np.int64)) for value in initial.values()
         }
@@ -108,7 +111,7 @@ class Engine:
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
         table = self._table(batch, windows)
-        return table, None if last else self._after(batch, prior, columns, lists)
+        return table, None if last else self._after(batch, prior, columns, lists, runs)
 
     def _stages(
         self, batch: Batch, prior: State, *, last: bool
@@ -151,11 +154,50 @@ class Engine:
             ]
             return [task.result() for task in tasks]
 
+    def tail_sizes(self, positions: Ints, held: Mapping[int, tuple[pa.Table, Ints]]) -> Ints:
+        """Return how many events streams keep to look back at, from the starts they hold.
+
+        Of windows whose measures depend on labels all events are kept from the oldest start on: they
+        are parsed when they end. `held` has the starts of these windows, and their number in each stream.
+        """
+        sizes = np.full(len(positions), self.tail, dtype=np.int64)
+        for starts, counts in held.values():
+            streams = np.flatnonzero(counts)
+            oldest = starts.column(schema.POSITION).to_numpy()[
+                (np.cumsum(counts) - counts)[streams]
+            ]
+            needed = positions[streams] - oldest + self.tail
+            sizes[streams] = np.maximum(sizes[streams], needed)
+        return np.minimum(sizes, positions)
+
+    def oldest_whole(self, batch: Batch) -> Ints:
+        """Return for each stream its oldest row for which all events to look back at are kept."""
+        all_kept = batch.position == batch.begin - batch.first
+        whole: Ints = np.where(all_kept, batch.first, batch.first + self.tail)
+        return whole
+
     def _after(
-        self, batch: Batch, prior: State, columns: dict[str, pa.Array], lists: dict[str, pa.Table]
+        self,
+        batch: Batch,
+        prior: State,
+        columns: dict[str, pa.Array],
+        lists: dict[str, pa.Table],
+        runs: Sequence[WindowRun],
     ) -> State:
         position = batch.position + batch.end - batch.begin
         kept = np.minimum(batch.end - batch.first, self.tail)
+        if self.keeping:
+            names = {at: schema.held(at) for at in self.keeping}
+            held = {
+                at: (lists[name], columns[schema.count(name)].to_numpy())
+                for at, name in names.items()
+            }
+            kept = np.minimum(batch.end - batch.first, self.tail_sizes(position, held))
+        for at in self.with_prefix:
+            labels, streams = runs[at].labels, np.arange(len(kept))
+            assert labels is not None
+            oldest = np.where(position == kept, batch.end - kept, batch.end - kept + self.tail)
+            columns[schema.prefix_state(at)] = pa.array(labels.states_before(streams, oldest))
         places = spans(batch.end - kept, batch.end)
         columns |= {schema.POSITION: pa.array(position), schema.count(schema.TAIL): pa.array(kept)}
         streams = prior.streams

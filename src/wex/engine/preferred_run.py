@@ -36,8 +36,8 @@ from wex.engine.machines.choose import first_room
 from wex.engine.machines.own_letters import OwnRegisters, empty_registers
 from wex.engine.measures.panes import Ranges
 from wex.engine.measures.results import too_far
+from wex.engine.program_data import ProgramData
 from wex.engine.state import schema
-from wex.engine.tracked_run import ProgramData
 from wex.engine.window_run import FoundWindows, WindowRun
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ MOST_MARKS = 1 << 27  # states that are remembered for all events of a stream
 class PreferredRun(WindowRun):
     """One window by preference over one batch. Starts and ends are rows, also before the batch."""
 
-    def windows(self, codes: NDArray[np.generic]) -> FoundWindows:
+    def found(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that the batch decides."""
         tables = self.window.machine.tables
         assert isinstance(tables, Preferred)
@@ -239,7 +239,8 @@ class PreferredRun(WindowRun):
             return {}
         low = np.where(held >= 0, 0, starts + self.panes.shift[streams])
         low[held >= 0] = self.panes.held[held[held >= 0]]
-        return self.measured.measures(Ranges(low, self._panes_at(ends + 1, streams)), fail)
+        windows = Ranges(low, self._panes_at(ends + 1, streams))
+        return self.computed(windows, streams, starts, ends, fail)
 
     def _panes_at(self, rows: Ints, streams: Ints) -> Ints:
         """Return the panes that begin at rows of some streams."""

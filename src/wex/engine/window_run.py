@@ -14,13 +14,15 @@ from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
 from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
+from wex.engine.labels import LabelRun, blocks
 from wex.engine.machines.choose import Machine, machine_of
 from wex.engine.machines.closing import closing_of
+from wex.engine.machines.labels import label_machine
 from wex.engine.machines.preferred import without_choice
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
-from wex.engine.measures.results import too_far
+from wex.engine.measures.results import joined_results, too_far
 from wex.engine.state import schema
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch, BatchView
     from wex.engine.kernels.types import KernelResult
+    from wex.engine.measures.measure import Fail
     from wex.engine.state.state import State
     from wex.errors import DataError
 
@@ -76,9 +79,20 @@ class Window:
         own = self.machine.own
         self.letters = planned.letters if own is None else own.shared
         self.measuring = WindowMeasures(planned)
+        self.labels = label_machine(planned, own)
         self.closing = closing_of(planned, plan)
         # `keep` decides in the machine, or when all windows of a batch are found.
         self.keeps_late = planned.clauses.keeps_late
+
+    @property
+    def keeps_events(self) -> bool:
+        """Tell whether the events of open windows are kept, because measures depend on labels."""
+        return bool(self.measuring.labelled)
+
+    @property
+    def keeps_prefix(self) -> bool:
+        """Tell whether labels depend on the events before a window, which streams then remember."""
+        return self.keeps_events and self.labels is not None and self.labels.depends_on_prefix
 
     def held_columns(self, time: pa.DataType | None, rows: BatchView) -> dict[str, pa.DataType]:
         """Return the columns of open starts; `time` is the type of the first order column."""
@@ -126,6 +140,7 @@ class WindowRun:
             else None
         )
         self.clock = self._clock()
+        self.labels: LabelRun | None = None
 
     def _no_starts(self, rows: BatchView) -> pa.Table:
         order = self.engine.stream.order_by
@@ -146,6 +161,15 @@ class WindowRun:
 
     def windows(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that the batch reports."""
+        if self.window.labels is not None:
+            state = np.zeros(len(self.counts), dtype=np.int64)
+            if self.window.keeps_prefix:
+                state = self.prior.numbers(schema.prefix_state(self.at))
+            self.labels = LabelRun(self, codes, state)
+        return self.found(codes)
+
+    def found(self, codes: NDArray[np.generic]) -> FoundWindows:
+        """Return the windows that the machine finds, as far as they are reported."""
         segments = self._segments()
         self.result = self._kernel_result(codes, segments)
         matches = Matches(self.result.start, self.result.end, self.result.owners)
@@ -222,8 +246,27 @@ class WindowRun:
         measures: dict[str, Result] = {}
         if self.measured is not None:
             high = _moved(matches.end, matches.streams, self.panes.shift) + 1
-            measures = self.measured.measures(Ranges(matches.start, high), fail)
+            shift = self.batch.begin - self.batch.position
+            rows = self._positions(matches.start, matches.streams) + shift[matches.streams]
+            windows = Ranges(matches.start, high)
+            measures = self.computed(windows, matches.streams, rows, matches.end, fail)
         return measures, self.window.measuring.kept(measures, len(matches.start), fail)
+
+    def computed(
+        self, windows: Ranges, streams: Ints, starts: Ints, ends: Ints, fail: Fail
+    ) -> dict[str, Result]:
+        """Return the measures of windows, given as ranges of panes and from and to some rows."""
+        assert self.measured is not None
+        if not self.window.keeps_events:
+            return self.measured.measures(windows, fail)
+        assert self.labels is not None
+        results = []
+        for part in blocks(ends - starts + 1):
+            parsed = self.labels.parsed(streams[part], starts[part], ends[part])
+            ranges = Ranges(windows.low[part], windows.high[part])
+            failing = partial(_fail_from, fail, part.start)
+            results.append(self.measured.measures(ranges, failing, parsed))
+        return joined_results(results)
 
     def _fault(
         self, error: Callable[[Key, int], DataError], matches: Matches, window: int
@@ -408,6 +451,11 @@ class WindowRun:
                 self._held_number(panes[old])
             ]
         return clocks
+
+
+def _fail_from(fail: Fail, first: int, window: int, why: str, measure: str | None) -> Exception:
+    """Return the error of a window, by its number after the first one of a part."""
+    return fail(first + window, why, measure)
 
 
 def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from wex.compile.measures import LABEL, depends_on_labels
 from wex.engine.measures.user_defined import guarded, natural, plain_value, user_defined_aggregate
 from wex.spec.aggregates import REGISTRATIONS
 from wex.spec.types import DURATION, INT, REAL, Type
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wex.compile.measures import Measure
+    from wex.reference.preference import Labels
     from wex.theory.evaluate import Gram, Value
     from wex.theory.terms import Aggregate
 
@@ -23,10 +25,29 @@ Inputs = list[tuple["Value", ...]]  # for each event of a window, the values of 
 Place = tuple["Gram", int | None]  # an event by its gram, and where the first event lies
 
 
-def measured(measure: Measure, grams: Sequence[Place]) -> Value | list[Value]:
-    """Return the value of a measure over the events of a window, each given by its gram."""
-    results = {f"#{n}": aggregated(a, grams) for n, a in enumerate(measure.aggregates)}
+def measured(
+    measure: Measure, grams: Sequence[Place], labels: Labels | None = None
+) -> Value | list[Value]:
+    """Return the value of a measure over the events of a window, each given by its gram.
+
+    `labels` are the labels of each event, if the measure depends on them.
+    """
+    results = {}
+    for number, aggregate in enumerate(measure.aggregates):
+        places = grams
+        if labels is not None and depends_on_labels(aggregate):
+            places = _labelled(aggregate, grams, labels)
+        results[f"#{number}"] = aggregated(aggregate, places)
     return value_of(measure.value, [results])  # type: ignore[list-item]
+
+
+def _labelled(aggregate: Aggregate, grams: Sequence[Place], labels: Labels) -> list[Place]:
+    """Return the events that an aggregate is about; the last event of a gram has its label."""
+    return [
+        ([*gram[:-1], {**event, LABEL: own[-1] if own else None}], first)
+        for (gram, first), own in zip(grams, labels, strict=True)
+        if (not aggregate.label or aggregate.label in own) and (event := gram[-1]) is not None
+    ]
 
 
 def aggregated(aggregate: Aggregate, grams: Sequence[Place]) -> Value | list[Value]:

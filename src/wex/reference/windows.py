@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from wex import limits
 from wex.compile.guards import asked_behind, deciding_parts, predicates
-from wex.compile.measures import Measure, deciding_guard, measure_of
+from wex.compile.measures import Measure, deciding_guard, depends_on_labels, measure_of
 from wex.compile.window import ANYWHERE
 from wex.engine.data_errors import arithmetic_error, does_not_fit
 from wex.reference.measures import measured
@@ -30,6 +30,7 @@ from wex.theory.translate import guard_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from wex.reference.preference import Labels
     from wex.reference.streams import Stream
     from wex.spec import Meaning
     from wex.theory.evaluate import Event, Gram
@@ -105,6 +106,7 @@ class Definition:
         self.measures = [measure_of(measure, meaning.fields) for measure in window.measures]
         self._measured: dict[Pair, dict[str, Value | list[Value]]] = {}
         self._ends: dict[tuple[int, int, int], frozenset[int]] = {}
+        self._labels: dict[Pair, Labels] = {}
         self._having = guard_of(window.having, meaning.measures[index]) if window.having else None
 
     def windows(self) -> list[Window]:
@@ -165,6 +167,8 @@ class Definition:
                 return {end for part in parts for end in self.ends(part, start, begin)}
             case tree.Intersection(parts):
                 return frozenset.intersection(*(self.ends(part, start, begin) for part in parts))
+            case tree.Labelled(_, body):
+                return self.ends(body, start, begin)
             case tree.Complement(body):
                 return set(range(start, self.count + 1)) - self.ends(body, start, begin)
             case tree.Repeat(body, low, high):
@@ -295,10 +299,19 @@ class Definition:
         places: list[tuple[Gram, int | None]] = [
             (grams.gram(position), -position) for position in range(pair[0], pair[1] + 1)
         ]
+        labels = None
+        if any(map(depends_on_labels, measure.aggregates)):
+            labels = self.labels(pair)
         try:
-            return measured(measure, places)
+            return measured(measure, places, labels)
         except ArithmeticFault as fault:
             raise arithmetic_error(fault.why, measure.name, self.stream.key, pair[0]) from fault
+
+    def labels(self, pair: Pair) -> Labels:
+        """Return the labels of each event of (b, e), on the preferred way to match it."""
+        if pair not in self._labels:
+            self._labels[pair] = Preference(self, pair[0]).labels(pair[1])
+        return self._labels[pair]
 
     # --- W4: keep
 

@@ -22,7 +22,7 @@ Advice = tuple["Token", str]  # the token to point at, and the hint
 UNION = "join expressions with `|`: `[a] | [b]`, or predicates inside the brackets: `[a or b]`"
 BOTH = "write `[a and b]` for one event, `[a] & [b]` for expressions, `[a] [b]` for two events"
 LABEL = (
-    "there are no labels: write `x`, `x[-1]` for the event before,"
+    "label a part of `match`, as in `up:(rise+)`, and write `count(up)`, `last(up.x)`;"
     " or `last(x) filter [x > 1]` for the events that satisfy a predicate"
 )
 CLAUSES = ("MATCH", "AFTER", "ASSUME", "WHERE", "UNTIL", "HAVING", "MEASURE", "WITHIN", "KEEP")
@@ -32,7 +32,7 @@ REGEX_STARTS = ("NAME", "QUOTED", "LSQB", "LPAR", "TILDE", "ANY")
 OTHER_CLAUSES = {
     "pattern": "write `match` and the expression",
     "define": "write `let up = x > 1` outside of the window, or the predicate in brackets",
-    "subset": "write `let either = a or b` outside of the window",
+    "subset": "label both parts: `either:(down:(fall+) up:(rise+))`, `either:a b either:c`",
     "skip": "write `keep leftmost` to skip past the last row, `keep preferred` for the next row",
     "one": "remove it: a window is one row",
     "all": "remove it: a window is one row, with `start_index` and `end_index`",
@@ -54,7 +54,7 @@ OTHER_FUNCTIONS = {
         ("lead", "next"),
         "later events cannot be read: state the condition at the later event, with `x[-1]`",
     ),
-    "classifier": "write what the events satisfy: `count_if(x > 1)`, `collect(x) filter [x > 1]`",
+    "classifier": "label parts of `match`, as in `up:(rise+)`, and write `collect(label())`",
     "match_number": "number the rows of the result: a window is known by its key and `start_index`",
 }
 

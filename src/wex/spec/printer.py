@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # The binding strength of operators: an operand that binds less tightly than required is bracketed.
 IFF, IMPLIES, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY = range(9)
-UNION, INTERSECTION, CONCAT, COMPLEMENT, REPEAT = range(5)
+UNION, INTERSECTION, CONCAT, COMPLEMENT, REPEAT, SINGLE = range(6)
 
 STRENGTH: dict[type[tree.Expr], int] = {
     tree.Iff: IFF,
@@ -141,14 +141,16 @@ def _regex(regex: tree.Regex, needed: int = UNION) -> str:
 
 def _regex_form(regex: tree.Regex) -> tuple[str, int]:
     match regex:
-        case tree.Atom(tree.Ref(name, 0)):
-            return _name(name), REPEAT
+        case tree.Atom(tree.Ref(name, 0, "")):
+            return _name(name), SINGLE
         case tree.Atom(predicate):
-            return f"[{_expr(predicate)}]", REPEAT
+            return f"[{_expr(predicate)}]", SINGLE
         case tree.Anything():
-            return "any", REPEAT
+            return "any", SINGLE
         case tree.Empty():
-            return "()", REPEAT
+            return "()", SINGLE
+        case tree.Labelled(name, body):
+            return f"{show(name)}:{_regex(body, SINGLE)}", SINGLE
         case tree.Repeat(body, low, high, reluctant):
             text = _regex(body, REPEAT)
             if (low, high) == (0, 1) and isinstance(body, tree.Repeat):
@@ -273,10 +275,12 @@ def _primary(expr: tree.Expr) -> str:
             return f"{show(amount)} {show(unit)}"
         case tree.Moment(type_, text):
             return f"{show(type_)} {_string(text)}"
-        case tree.Ref(name, offset):
-            return _name(name) + (f"[{offset}]" if offset else "")
-        case tree.IsFirst(offset):
-            return "is_first" + (f"[{offset}]" if offset else "")
+        case tree.Ref("", _, label):
+            return _name(label)
+        case tree.Ref(name, offset, label):
+            return _at_label(label) + _name(name) + (f"[{offset}]" if offset else "")
+        case tree.IsFirst(offset, label):
+            return _at_label(label) + "is_first" + (f"[{offset}]" if offset else "")
         case tree.Mark(which):
             return which
         case tree.Call(name, args, condition, offset):
@@ -286,6 +290,10 @@ def _primary(expr: tree.Expr) -> str:
         case tree.Holds(predicate, position):
             return f"[{_expr(predicate)}]({_expr(position)})"
     raise TypeError(expr)
+
+
+def _at_label(label: str) -> str:
+    return f"{_name(label)}." if label else ""
 
 
 def _string(value: str) -> str:

@@ -42,6 +42,8 @@ CODES = {
     "field-outside-aggregate": "a measure that uses a field outside an aggregate",
     "filter-here": "`filter` after a call that is not an aggregate",
     "formula-here": "part of a formula outside `where`",
+    "label-here": "a label, or a field at its events, where there are none",
+    "labels-mixed": "an aggregate that reads fields at events with different labels",
     "let-cycle": "lets that are defined in terms of each other",
     "lookback-here": "a lookback where there is no earlier event, such as on a constant",
     "lookback-not-constant": "an index that is not a constant whole number",

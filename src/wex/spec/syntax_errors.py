@@ -169,7 +169,10 @@ def _reserved_word(place: Place, problems: Problems) -> bool:
     token, names = place.token, {"NAME", "QUOTED", "BEGIN", "END", "SET"}
     only_names = "NAME" in place.expected <= names
     value = "NUMBER" in place.expected and "TRUE" in place.expected
-    regex = "ANY" in place.expected and place.seen[-1] in ("|", "&", "~", "(")
+    following = place.item[len(place.seen) + 1 :][:1]
+    regex = "ANY" in place.expected and (
+        place.seen[-1] in ("|", "&", "~", "(") or following == [":"]  # a label
+    )
     if token is None or token not in RESERVED or not (only_names or value or regex):
         return False
     if token.type == "ANY":

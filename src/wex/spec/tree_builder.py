@@ -288,6 +288,10 @@ class TreeBuilder:
     def empty(self, span: Span) -> tree.Regex:
         return tree.Empty(span=span)
 
+    def labelled(self, span: Span, name: tree.Name, body: tree.Regex) -> tree.Regex:
+        self._declare(name)
+        return tree.Labelled(name, body, span=span)
+
     # --- Expressions
 
     def iff_of(self, span: Span, left: tree.Expr, right: tree.Expr) -> tree.Expr:
@@ -374,14 +378,25 @@ class TreeBuilder:
     def moment(self, span: Span, type_: tree.Name, text: tree.Text) -> tree.Expr:
         return tree.Moment(type_, text.value, span=span)
 
-    def ref(self, span: Span, name: tree.Name, offset: int = 0) -> tree.Expr:
+    def ref(
+        self, span: Span, name: tree.Name, offset: int = 0, label: str = ""
+    ) -> tree.Ref | tree.IsFirst:
         assert name.span is not None
         if self.problems.source.text[slice(*name.span)] == "is_first":
-            return tree.IsFirst(offset, span=span)
-        return tree.Ref(name.text, offset, span=span)
+            return tree.IsFirst(offset, label, span=span)
+        return tree.Ref(name.text, offset, label, span=span)
 
     def indexed(self, span: Span, name: tree.Name, index: tree.Expr) -> tree.Expr:
         return self.ref(span, name, check_index(self.problems, name.text, index))
+
+    def ref_at_label(self, span: Span, label: tree.Name, name: tree.Name) -> tree.Expr:
+        return self.ref(span, name, label=label.text)
+
+    def indexed_at_label(
+        self, span: Span, label: tree.Name, name: tree.Name, index: tree.Expr
+    ) -> tree.Expr:
+        offset = check_index(self.problems, f"{label}.{name}", index)
+        return self.ref(span, name, offset, label.text)
 
     def call(self, span: Span, name: tree.Name, *args: tree.Expr | None) -> tree.Expr:
         present = tuple(arg for arg in args if arg)

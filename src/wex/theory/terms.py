@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
@@ -262,12 +262,16 @@ class Or(Guard):
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate: its name, its arguments and their types, its `filter`."""
+    """One aggregate: its name, its arguments and their types, its `filter`.
+
+    With a `label` it is about the events that have it.
+    """
 
     name: str
     arguments: tuple[Term | Guard, ...]
     types: tuple[Type, ...]
     filter: Guard | None
+    label: str = field(default="", metadata={"left_out": True})  # plans without labels keep bytes
 
 
 @dataclass(frozen=True)

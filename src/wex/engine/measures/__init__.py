@@ -59,4 +59,4 @@ def shared_key(aggregate: Aggregate) -> tuple[object, ...]:
     """Return a key that is the same for aggregates that are read off one fold."""
     fold = type(fold_of(aggregate))
     own = aggregate.name if fold in (Best, PassThrough, UserDefined) else ""
-    return (fold, own, aggregate.arguments, aggregate.filter)
+    return (fold, own, aggregate.arguments, aggregate.filter, aggregate.label)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from wex.compile.measures import depends_on_labels
 from wex.engine.eval.guards import kleene
 from wex.engine.eval.terms import UNKNOWN, Faults, all_known, compile_term
 from wex.engine.input.batch import TextCodes
 from wex.engine.input.columns import combine_chunks
 from wex.engine.measures import Result, fold_of, shared_key
+from wex.engine.measures.labelled import LabelledFold
 from wex.engine.state import schema
 from wex.theory.terms import Constant, Field
 from wex.threads import cached_property
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from wex.compile.plan import PlannedWindow
     from wex.engine.arrays import Bools
     from wex.engine.input.batch import BatchView
+    from wex.engine.labels import ParsedWindows
     from wex.engine.measures import Fold, FoldItems, Parts
     from wex.engine.measures.panes import Panes, Ranges
 
@@ -39,6 +42,7 @@ class WindowMeasures:
     def __init__(self, window: PlannedWindow) -> None:
         self.measures, self.having = window.measures, window.having
         self.folds: list[Fold] = []
+        self.labelled: set[int] = set()  # folds over events with a label: nothing is carried over
         places: dict[tuple[object, ...], int] = {}
         self._read: list[list[int]] = []  # for each measure, the fold of each of its aggregates
         for measure in window.measures:
@@ -47,6 +51,8 @@ class WindowMeasures:
                 place = places.setdefault(shared_key(aggregate), len(self.folds))
                 if place == len(self.folds):
                     self.folds.append(fold_of(aggregate))
+                    if depends_on_labels(aggregate):
+                        self.labelled.add(place)
                 read.append(place)
             self._read.append(read)
 
@@ -54,14 +60,23 @@ class WindowMeasures:
         """Return the columns that a pane keeps."""
         types: dict[str, pa.DataType] = {}
         for at, fold in enumerate(self.folds):
+            if at in self.labelled:
+                continue
             types |= {schema.part(at, name): type_ for name, type_ in fold.types_of(rows).items()}
             types[schema.part(at, schema.FAILED)] = pa.bool_()
         return types
 
     def lift(self, rows: BatchView, panes: Panes, carried: pa.Table) -> BatchMeasures:
         """Return the folds over the panes carried over and the events of a batch."""
-        items, failures, faults = [], [], []
+        items: list[FoldItems | None] = []
+        failures: list[NDArray[np.int64] | None] = []
+        faults = []
         for at, fold in enumerate(self.folds):
+            if at in self.labelled:
+                items.append(None)
+                failures.append(None)
+                faults.append(Faults())
+                continue
             relevant = fold.relevant_rows(rows)
             parts = {
                 name: combine_chunks(carried.column(schema.part(at, name)))
@@ -77,7 +92,7 @@ class WindowMeasures:
                 bad = np.concatenate([[0], np.cumsum(spread)])
             failures.append(bad)
             faults.append(relevant.faults)
-        return BatchMeasures(self, panes, items, failures, faults)
+        return BatchMeasures(self, rows, panes, items, failures, faults)
 
     def results(
         self,
@@ -120,18 +135,32 @@ class BatchMeasures:
     """The folds of a window over the panes of one batch."""
 
     measuring: WindowMeasures
+    rows: BatchView
     panes: Panes
-    items: list[FoldItems]
+    items: list[FoldItems | None]  # None: the fold depends on labels
     failures: list[NDArray[np.int64] | None]  # for each fold, how many failed before each pane
     faults: list[Faults]
 
-    def measures(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
-        """Return the measures of windows."""
-        parts = [items.fold(windows) for items in self.items]
+    def measures(
+        self, windows: Ranges, fail: Fail, parsed: ParsedWindows | None = None
+    ) -> dict[str, Result]:
+        """Return the measures of windows; `parsed` are their events, if measures depend on labels."""
         failed = self._failed(windows)
+        parts: list[Parts] = []
+        labelled: dict[int, LabelledFold] = {}
+        for place, items in enumerate(self.items):
+            if items is not None:
+                parts.append(items.fold(windows))
+                continue
+            assert parsed is not None
+            own = labelled[place] = LabelledFold(self.measuring.folds[place], self.rows, parsed)
+            parts.append(own.parts())
+            failed[place] = own.failed  # known when the fold has read its arguments
 
         def why(place: int, window: int) -> str:
             """Return why arithmetic failed for the first event of a window that it failed for."""
+            if place in labelled:
+                return labelled[place].why(window)
             before = self.failures[place]
             assert before is not None
             low = int(windows.low[window])
@@ -147,6 +176,8 @@ class BatchMeasures:
         """Return the columns of the panes that ranges of panes become."""
         columns: dict[str, pa.Array] = {}
         for at, (items, bad) in enumerate(zip(self.items, self._failed(held), strict=True)):
+            if items is None:
+                continue
             columns |= {schema.part(at, name): part for name, part in items.keep(held).items()}
             columns[schema.part(at, schema.FAILED)] = pa.array(
                 np.zeros(len(held.low), np.bool_) if bad is None else bad

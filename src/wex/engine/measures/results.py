@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import arrow_type
+from wex.engine.input.columns import arrow_type, concat_arrays
+from wex.engine.measures.fold import Result
 from wex.errors import DataError
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.measures import Measure
-    from wex.engine.measures import Result
 
 
 def measure_types(measures: Sequence[Measure], schema: pa.Schema) -> dict[str, pa.DataType]:
@@ -59,6 +59,28 @@ def stored_as(result: Result, type_: pa.DataType) -> pa.Array:
     if values.type == type_:
         return values
     return values.cast(storage_of(type_)).cast(type_)
+
+
+def joined_results(parts: Sequence[dict[str, Result]]) -> dict[str, Result]:
+    """Return the measures of windows that were computed in several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+
+
+def _joined(results: Sequence[Result]) -> Result:
+    arrays = [result.values for result in results]
+    if isinstance(arrays[0], pa.Array):
+        return Result(concat_arrays(arrays))
+    known = None
+    if any(result.known is not None for result in results):
+        known = np.concatenate(
+            [
+                np.ones(len(result.values), np.bool_) if result.known is None else result.known
+                for result in results
+            ]
+        )
+    return Result(np.concatenate(arrays), known)
 
 
 def too_far(result: Result, type_: Type) -> NDArray[np.bool_] | None:

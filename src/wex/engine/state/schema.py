@@ -40,6 +40,14 @@ def last_end(window: int) -> str:
     return f"last.{window}"
 
 
+def prefix_state(window: int) -> str:
+    """Return the column for the automaton of the events before a window that has labels.
+
+    It is the state before the oldest event that is kept with all the events it looks back at.
+    """
+    return f"prefix.{window}"
+
+
 def stream_columns(windows: int) -> dict[str, int]:
     """Return the columns for so many windows, each with its value before the first event."""
     columns = {POSITION: 0, ASSUMPTION: 0, count(TAIL): 0}

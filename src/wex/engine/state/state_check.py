@@ -70,7 +70,9 @@ def check_state(state: State, engine: Engine) -> None:
     for name in lists:
         _check_counts(state, name)
     kept = state.tail_counts
-    require((kept == np.minimum(positions, engine.tail)).all(), "last events are missing")
+    least = np.minimum(positions, engine.tail)
+    require((kept >= least).all() and (kept <= positions).all(), "last events are missing")
+    require(engine.keeping or (kept == least).all(), "there are too many last events")
     require(engine.stream.partition_by or state.size <= 1, "it has several streams without a key")
     _check_tails(state, engine)
     _check_assumption(state.numbers(schema.ASSUMPTION), positions, engine)
@@ -79,6 +81,7 @@ def check_state(state: State, engine: Engine) -> None:
         events = runnable_schema(state.tails.schema, engine.fields)
     for at, window in enumerate(engine.windows):
         _check_window(state, at, window, engine, events)
+    _check_kept_events(state, engine)
 
 
 def _declared(engine: Engine) -> pa.Schema:
@@ -193,6 +196,23 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, events:
     _check_folds(held, sizes, window, events, engine)
 
 
+def _check_kept_events(state: State, engine: Engine) -> None:
+    """Check that all events of open windows are kept, where measures depend on labels."""
+    held = {}
+    for at in engine.keeping:
+        name = schema.held(at)
+        if state.lists[name].num_columns:
+            held[at] = state.lists[name], state.counts(name)
+    needed = engine.tail_sizes(state.positions, held)
+    require((state.tail_counts >= needed).all(), "events of open windows are missing")
+    for at in engine.with_prefix:
+        labels = engine.windows[at].labels
+        assert labels is not None
+        states = state.numbers(schema.prefix_state(at))
+        _within(states, 0, labels.form.prefix.states, "a state of an automaton")
+        require(not states[state.positions == 0].any(), "a stream without events has a prefix")
+
+
 def _check_candidates(held: pa.Table, owners: Ints, starts: Ints, ends: Ints) -> None:
     """Check the candidates of starts: a pane begins where each of them ends."""
     _whole_numbers(held.column(schema.CANDIDATE), schema.CANDIDATE)
@@ -258,6 +278,8 @@ def _check_folds(
 ) -> None:
     rows = no_events(engine, events)
     for at, fold in enumerate(window.measuring.folds):
+        if at in window.measuring.labelled:
+            continue  # computed from the events themselves
         parts = {
             name: combine_chunks(held.column(schema.part(at, name))) for name in fold.types_of(rows)
         }

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from wex.errors import closest
 from wex.spec.aggregates import AGGREGATES, SYNONYMS, USER_DEFINED, signature
 from wex.spec.foreign_words import OTHER_FUNCTIONS
+from wex.spec.resolve.label_checks import (
+    check_filter,
+    check_label_call,
+    check_one_label,
+    counts_label,
+    is_label_call,
+)
 from wex.spec.resolve.type_checker import with_article
+from wex.spec.types import INT, STRING
 from wex.spec.vocabulary import ALIKE
 
 if TYPE_CHECKING:
@@ -93,7 +101,7 @@ def aggregate_type(events: EventTypes, node: tree.Call) -> Type | None:
     """Check the arguments and the filter of an aggregate, and return the type of its result."""
     inner = events.at(Place.ARGUMENT)
     aggregate = signature(node.name.text)
-    if node.filter is not None:
+    if node.filter is not None and check_filter(events, node.filter):
         inner.predicate(node.filter)
     if aggregate is None:
         message = f"there is no aggregate called `{node.name.text}`"
@@ -102,9 +110,11 @@ def aggregate_type(events: EventTypes, node: tree.Call) -> Type | None:
         return None
     if not events.arity(node, aggregate.takes):
         return None
-    types = [inner.infer(arg) for arg in node.args]
+    if counts_label(events, node):
+        return INT
+    types = [_argument_type(inner, node, at) for at in range(len(node.args))]
     known = [type_ for type_ in types if type_ is not None]
-    if len(known) < len(types):
+    if len(known) < len(types) or not check_one_label(events, node):
         return None
     result = aggregate.result(*known)
     if result is None:
@@ -114,6 +124,13 @@ def aggregate_type(events: EventTypes, node: tree.Call) -> Type | None:
     elif node.name.text in CONSTANT_ARGUMENTS and not _has_constant(events, node):
         return None
     return result
+
+
+def _argument_type(inner: EventTypes, node: tree.Call, at: int) -> Type | None:
+    argument = node.args[at]
+    if at == 0 and is_label_call(argument):
+        return STRING if check_label_call(inner, node) else None
+    return inner.infer(argument)
 
 
 CONSTANT_ARGUMENTS = {

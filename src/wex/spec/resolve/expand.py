@@ -207,10 +207,30 @@ def _window(window: tree.Window, lets: Lets) -> tree.Window:
         until=window.until
         and replace(window.until, predicate=expand_expr(window.until.predicate, lets)),
         measures=tuple(
-            replace(measure, value=expand_expr(measure.value, lets)) for measure in window.measures
+            replace(measure, value=expand_expr(_counting(measure.value, window), lets))
+            for measure in window.measures
         ),
         having=window.having and expand_expr(window.having, {}),
     )
+
+
+def _counting(measure: tree.Expr, window: tree.Window) -> tree.Expr:
+    """Return a measure in which labels that are counted are told from fields: `count(down)`."""
+    labels = frozenset(name for pair in window.pairs for name in tree.labels_in(pair.match))
+    return _with_counts(measure, labels) if labels else measure
+
+
+def _with_counts(node: tree.Expr, labels: frozenset[str]) -> tree.Expr:
+    match node:
+        case tree.Call(tree.Name("count"), (tree.Ref(name, 0, "") as ref,)) if name in labels:
+            return replace(node, args=(replace(ref, name="", label=name),))
+        case tree.Binary(_, left, right):
+            return replace(node, left=_with_counts(left, labels), right=_with_counts(right, labels))
+        case tree.Neg(value):
+            return replace(node, value=_with_counts(value, labels))
+        case tree.Call(_, args) if not is_aggregate(node):
+            return replace(node, args=tuple(_with_counts(arg, labels) for arg in args))
+    return node
 
 
 def _runs(runs: tree.Runs, lets: Lets) -> tree.Runs:
@@ -237,6 +257,8 @@ def _regex(regex: tree.Regex, lets: Lets) -> tree.Regex:
         case tree.Complement(body):
             return replace(regex, body=_regex(body, lets))
         case tree.Repeat(body):
+            return replace(regex, body=_regex(body, lets))
+        case tree.Labelled(_, body):
             return replace(regex, body=_regex(body, lets))
     return regex
 
@@ -283,10 +305,11 @@ def expand_expr(
         return expand_expr(child, lets, shift, aggregates_by=aggregates_by)
 
     match node:
-        case tree.Ref(name, offset):
+        case tree.Ref(name, offset, label):
             if name in lets:
                 moved = offset + shift
-                return expand_expr(lets[name], {}, moved, aggregates_by=aggregates_by)
+                value = expand_expr(lets[name], {}, moved, aggregates_by=aggregates_by)
+                return tree.at_label(value, label) if label else value
             return replace(node, offset=offset + shift) if shift else node
         case tree.IsFirst(offset):
             return replace(node, offset=offset + shift)

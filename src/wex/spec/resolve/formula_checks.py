@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from wex.errors import did_you_mean
 from wex.spec import tree
 from wex.spec.numbers import MAX_COUNT
+from wex.spec.resolve.label_checks import check_label
 from wex.spec.types import BOOL, PREDICATE
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def _compares_values(operands: tuple[tree.Expr, ...], bound: Bound, events: Even
 
 
 def _note_unbound(node: tree.Expr, name: str, bound: Bound, events: EventTypes) -> None:
+    if isinstance(node, tree.Ref) and node.label:
+        check_label(events, node)
+        return
     positions = [word for word, kind in bound.items() if kind == "position"]
     bind = f"bind it with `exists {name}: …`, or use one of"
     hint = did_you_mean(name, [*positions, "begin", "end"], bind)

@@ -14,6 +14,13 @@ from wex.spec.aggregates import is_aggregate, signature
 from wex.spec.numbers import MAX_EVENTS, check_count
 from wex.spec.resolve.aggregate_checks import Place, aggregate_type
 from wex.spec.resolve.formula_checks import check_formula
+from wex.spec.resolve.label_checks import (
+    check_labels,
+    check_no_labels,
+    is_label_call,
+    note_label_as_value,
+    note_label_call,
+)
 from wex.spec.resolve.preference_checks import check_no_reluctance, check_preference
 from wex.spec.resolve.runs import check_runs
 from wex.spec.resolve.scope import EventTypes, Scope, in_order
@@ -119,6 +126,7 @@ def check_assume(assume: tree.Assume, scope: Scope, problems: Problems) -> None:
     """Check an assumption."""
     check_regex(assume.regex, EventTypes(scope, problems, Place.ASSUME), CLAUSES["ASSUME"])
     check_no_reluctance(assume.regex, "`assume` chooses no window", problems)
+    check_no_labels(assume.regex, "an assumption is about streams, not about windows", problems)
 
 
 def check_window(
@@ -142,7 +150,8 @@ def check_window(
     if window.keep:
         _check_option(window.keep, "keep", KEEP, problems)
     check_preference(window, problems)
-    measures = _check_measures(window, stream, events)
+    labels = check_labels(window, scope, problems)
+    measures = _check_measures(window, stream, events.with_labels(labels))
     if window.having:
         HavingTypes(measures, problems).predicate(window.having)
     return measures
@@ -280,7 +289,7 @@ def check_regex(regex: tree.Regex, events: EventTypes, clauses: Sequence[str]) -
         case tree.Union(parts) | tree.Intersection(parts):
             for part in parts:
                 check_regex(part, events, clauses)
-        case tree.Complement(body) | tree.Repeat(body):
+        case tree.Complement(body) | tree.Repeat(body) | tree.Labelled(_, body):
             check_regex(body, events, clauses)
 
 
@@ -365,7 +374,10 @@ class MeasureTypes(TypeChecker):
 
     def ref(self, node: tree.Ref) -> Type | None:
         scope = self.events.scope
-        if node.name in scope.running:
+        if not node.label and node.name in (self.events.labels or ()) and node.name not in scope:
+            note_label_as_value(self.events, node)
+            return None
+        if node.name in scope.running and not node.label:
             if node.offset:
                 message = f"`{node}`: a measure is taken over the whole window, at its end"
                 self.problems.add("lookback-here", node, message, f"write `{node.name}`")
@@ -397,6 +409,9 @@ class MeasureTypes(TypeChecker):
             hint = f"write `{replace(node, offset=0)}`; in `match` and `until` aggregates can have an index"
             self.problems.add("lookback-here", node, message, hint)
             return None
+        if is_label_call(node):
+            note_label_call(self.problems, node)
+            return None
         return aggregate_type(self.events, node)
 
 
@@ -408,6 +423,10 @@ class HavingTypes(TypeChecker):
         self.measures = measures
 
     def ref(self, node: tree.Ref) -> Type | None:
+        if node.label:
+            hint = f"name it with `measure last({node}) as m` and write `m` here"
+            self.problems.add("label-here", node, "`having` takes measures by name", hint)
+            return None
         if node.offset:
             message = "`having` cannot look back"
             self.problems.add("lookback-here", node, message, f"write `{node.name}`")

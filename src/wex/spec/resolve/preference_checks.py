@@ -26,7 +26,8 @@ def check_preference(window: tree.Window, problems: Problems) -> None:
     for pair in window.pairs:
         if pair.after:
             check_no_reluctance(pair.after, "`after` chooses no window", problems)
-        if option in PREFERENCE:
+        # Labels follow the preferred way through a window, whatever `keep` says.
+        if option in PREFERENCE or any(map(tree.labels_in, window.pairs)):
             _check_match(pair.match, problems)
         else:
             why = f"`keep {option}` does not choose by preference"

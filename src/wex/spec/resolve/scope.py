@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,19 @@ from wex.spec.resolve.aggregate_checks import (
     aggregate_so_far,
     note_misplaced,
 )
+from wex.spec.resolve.label_checks import (
+    LABEL_CALL,
+    check_label,
+    note_label_as_value,
+    note_label_call,
+)
 from wex.spec.resolve.type_checker import TypeChecker
 from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
 from wex.spec.vocabulary import OPERATOR_WORDS, RESERVED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wex.spec.problems import Problems
 
 
@@ -77,17 +85,31 @@ def in_order(lets: tuple[tree.Let, ...], problems: Problems) -> list[tree.Let]:
 
 
 class EventTypes(TypeChecker):
-    """Types of expressions over the last events: predicates, lets and arguments of aggregates."""
+    """Types of expressions over the last events: predicates, lets and arguments of aggregates.
 
-    def __init__(self, scope: Scope, problems: Problems, place: Place) -> None:
+    `labels` are those of a window, for its measures; None: no label can be used.
+    """
+
+    def __init__(
+        self, scope: Scope, problems: Problems, place: Place, labels: Sequence[str] | None = None
+    ) -> None:
         super().__init__(problems)
-        self.scope, self.place = scope, place
+        self.scope, self.place, self.labels = scope, place, labels
 
     def at(self, place: Place) -> EventTypes:
         """Return the same for another place of the spec."""
-        return EventTypes(self.scope, self.problems, place)
+        return EventTypes(self.scope, self.problems, place, self.labels)
+
+    def with_labels(self, labels: Sequence[str]) -> EventTypes:
+        """Return the same for the measures of a window that has labels."""
+        return EventTypes(self.scope, self.problems, self.place, labels)
 
     def ref(self, node: tree.Ref) -> Type | None:
+        if node.label:
+            return self.ref(replace(node, label="")) if check_label(self, node) else None
+        if node.name in (self.labels or ()) and node.name not in self.scope:
+            note_label_as_value(self, node)
+            return None
         if node.name in self.scope.running and self.place.reason:
             note_misplaced(self, node, node.name)
             return None
@@ -122,7 +144,7 @@ class EventTypes(TypeChecker):
         if self.problems.full:
             return
         hint = OPERATOR_WORDS.get(name) or did_you_mean(
-            name, self.scope.names(), "the declared names are"
+            name, [*self.scope.names(), *(self.labels or ())], "the declared names are"
         )
         if name.lower() in RESERVED:
             hint = f"did you mean `{name.lower()}`? (keywords are lower-case)"
@@ -145,7 +167,7 @@ class EventTypes(TypeChecker):
         return True
 
     def is_first(self, node: tree.IsFirst) -> Type | None:
-        return PREDICATE
+        return None if node.label and not check_label(self, node) else PREDICATE
 
     def call(self, node: tree.Call) -> Type | None:
         name = node.name.text
@@ -154,6 +176,9 @@ class EventTypes(TypeChecker):
         self.no_index(node)
         if name in ("prev", "lag"):
             return self._prev(node)
+        if name == LABEL_CALL and not node.args:
+            note_label_call(self.problems, node)
+            return None
         if name in self.scope:
             self.problems.add(
                 "wrong-sort",

@@ -6,6 +6,7 @@ with `flat`. `str(node)` prints any node in the syntax of the language.
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, overload
 
 from wex.spec.tree.items import (
@@ -50,6 +51,7 @@ from wex.spec.tree.nodes import (
     Intersection,
     IsFirst,
     IsNull,
+    Labelled,
     Like,
     Mark,
     Member,
@@ -103,6 +105,7 @@ __all__ = [
     "IsFirst",
     "IsNull",
     "Item",
+    "Labelled",
     "Let",
     "Like",
     "Mark",
@@ -132,11 +135,14 @@ __all__ = [
     "Until",
     "Window",
     "Within",
+    "at_label",
     "deeper_than",
     "flat",
     "held",
     "holds_at",
+    "labels_in",
     "texts",
+    "unlabelled",
     "walk",
 ]
 
@@ -153,6 +159,54 @@ def texts(names: Iterable[Name]) -> list[str]:
     return [name.text for name in names]
 
 
+def labels_in(node: Node) -> list[str]:
+    """Return the labels below a node, each once, in the order of the text."""
+    ordered: dict[str, None] = {}
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Labelled):
+            ordered.setdefault(top.name.text)
+        stack.extend(reversed(list(top.children())))
+    return list(ordered)
+
+
+def unlabelled(regex: Regex) -> Regex:
+    """Return an expression without its labels: the same language.
+
+    >>> from wex.spec import parse
+    >>> spec = parse("stream s (up bool) window w match any a:(up b:(up+) | any)?")
+    >>> str(unlabelled(spec.windows[0].pairs[0].match))
+    'any (up up+ | any)?'
+    """
+    match regex:
+        case Labelled(_, body):
+            return unlabelled(body)
+        case Concat(parts) | Union(parts) | Intersection(parts):
+            return flat(type(regex), map(unlabelled, parts), regex.span)
+        case Complement(body) | Repeat(body):
+            return replace(regex, body=unlabelled(body))
+    return regex
+
+
+def at_label(node: Expr, label: str) -> Expr:
+    """Return an expression whose fields are read at events with a label.
+
+    >>> str(at_label(Binary("-", Ref("price"), Ref("price", -1)), "down"))
+    'down.price - down.price[-1]'
+    """
+    if isinstance(node, Ref | IsFirst):
+        return replace(node, label=label)
+    changed: dict[str, object] = {}
+    for member in fields(node):
+        value = getattr(node, member.name)
+        if isinstance(value, Expr):
+            changed[member.name] = at_label(value, label)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Expr):
+            changed[member.name] = tuple(at_label(item, label) for item in value)
+    return replace(node, **changed) if changed else node  # type: ignore[arg-type]
+
+
 def deeper_than(levels: int, node: Node) -> Node | None:
     """Return a node more than this many levels below a node, or None; without recursion."""
     level = [node]
@@ -163,7 +217,7 @@ def deeper_than(levels: int, node: Node) -> Node | None:
 
 def holds_at(predicate: Expr, position: Expr, span: Span | None = None) -> Expr:
     """Return the formula for a predicate at a position: `up(x)` for a name, `[p](x)` otherwise."""
-    if isinstance(predicate, Ref) and not predicate.offset:
+    if isinstance(predicate, Ref) and not predicate.offset and not predicate.label:
         return Call(Name(predicate.name, span=predicate.span), (position,), span=span)
     return Holds(predicate, position, span=span)
 

@@ -101,10 +101,15 @@ class Moment(Expr):
 
 @dataclass(frozen=True)
 class Ref(Expr):
-    """A field, let, measure or position by name; `price[-2]` has offset -2."""
+    """A field, let, measure or position by name; `price[-2]` has offset -2.
+
+    In a measure, `down.price` is the field at the events that have a label. The name of the
+    events themselves, as in `count(down)`, is empty in an expanded spec.
+    """
 
     name: str
     offset: int = 0
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ class IsFirst(Expr):
     """`is_first`: the event is the first of its stream; `is_first[-1]`: the one before it is."""
 
     offset: int = 0
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -321,3 +327,11 @@ class Repeat(Regex):
     low: int
     high: int | None
     reluctant: bool = False
+
+
+@dataclass(frozen=True)
+class Labelled(Regex):
+    """`down:(fall+)`: measures can name the events that an expression matches."""
+
+    name: Name
+    body: Regex
