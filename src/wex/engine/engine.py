@@ -18,7 +18,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ import pyarrow as pa
 from wex.engine.assumption_check import AssumptionCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
+from wex.engine.event_rows import event_rows, oldest_starts
 from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.input.event_checks import check_events
@@ -61,11 +62,22 @@ def engine_of(spec: tree.Spec) -> Engine:
     return Engine(plan_of(spec))
 
 
-class Engine:
-    """A plan, ready to run. It has no state: the state of streams comes with each batch."""
+class Reported(NamedTuple):
+    """The windows that a batch reports, a row each, with their streams in it, and the next state."""
 
-    def __init__(self, plan: Plan, most_configs: int = MOST_CONFIGS) -> None:
-        self.plan, self.stream = plan, plan.stream
+    windows: pa.Table
+    streams: Ints
+    state: State | None  # None after the last batch
+
+
+class Engine:
+    """A plan, ready to run. It has no state: the state of streams comes with each batch.
+
+    With `rows`, `run` returns a row for every event of every window, and the states keep these events.
+    """
+
+    def __init__(self, plan: Plan, most_configs: int = MOST_CONFIGS, *, rows: bool = False) -> None:
+        self.plan, self.stream, self.rows = plan, plan.stream, rows
         self.fields = dict(plan.stream.fields)
         self.guarded = frozenset(plan.stream.guarded)
         self.nullable = frozenset(plan.stream.nullable)
@@ -81,7 +93,7 @@ class Engine:
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
         # The first letters of the kinds of machines differ.
         kinds = "".join(window.machine.kind[0] for window in self.windows)
-        self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}"
+        self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{'-rows' if rows else ''}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
         """Return the state of new streams, with their keys if given."""
@@ -97,7 +109,12 @@ class Engine:
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
-        """Return the windows that a batch reports, and the next state; None after the last batch."""
+        """Return the windows that a batch reports, or their rows, and the next state."""
+        windows, streams, state = self.find(batch, prior, last=last)
+        return event_rows(self, batch, windows, streams) if self.rows else windows, state
+
+    def find(self, batch: Batch, prior: State, *, last: bool) -> Reported:
+        """Return the windows that a batch reports, a row each, and the next state."""
         try:
             runs, windows, columns = self._stages(batch, prior, last=last)
         except FaultError as fault:
@@ -107,8 +124,8 @@ class Engine:
             for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
-        table = self._table(batch, windows)
-        return table, None if last else self._after(batch, prior, columns, lists)
+        after = None if last else self._after(batch, prior, columns, lists)
+        return Reported(*self._table(batch, windows), after)
 
     def _stages(
         self, batch: Batch, prior: State, *, last: bool
@@ -154,18 +171,24 @@ class Engine:
     def _after(
         self, batch: Batch, prior: State, columns: dict[str, pa.Array], lists: dict[str, pa.Table]
     ) -> State:
-        position = batch.position + batch.end - batch.begin
-        kept = np.minimum(batch.end - batch.first, self.tail)
+        columns[schema.POSITION] = pa.array(batch.position + batch.end - batch.begin)
+        after = State(_with_columns(prior.streams, columns), lists)
+        kept = np.minimum(batch.end - batch.first, self.events_kept(after))
+        streams = _with_columns(after.streams, {schema.count(schema.TAIL): pa.array(kept)})
         places = spans(batch.end - kept, batch.end)
-        columns |= {schema.POSITION: pa.array(position), schema.count(schema.TAIL): pa.array(kept)}
-        streams = prior.streams
-        for name, column in columns.items():
-            streams = streams.set_column(streams.column_names.index(name), name, column)
         return State(streams, {schema.TAIL: batch.table.take(pa.array(places)), **lists})
+
+    def events_kept(self, state: State) -> Ints | int:
+        """Return how many last events of each stream a state must have, if there are so many."""
+        if not self.rows:
+            return self.tail
+        since: Ints = state.positions - oldest_starts(state, len(self.windows))
+        return np.maximum(since, self.tail)
 
     # --- Results
 
-    def _table(self, batch: Batch, parts: list[FoundWindows]) -> pa.Table:
+    def _table(self, batch: Batch, parts: list[FoundWindows]) -> tuple[pa.Table, Ints]:
+        """Return the windows in their order, and their streams."""
         order = _order(parts)
         streams = _joined([part.streams for part in parts], order)
         columns: dict[str, pa.Array | pa.ChunkedArray] = {}
@@ -194,7 +217,13 @@ class Engine:
                 for part in parts
             ]
             columns[name] = _sorted(values, order)
-        return pa.table(columns)
+        return pa.table(columns), streams
+
+
+def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
 
 
 def _order(parts: list[FoundWindows]) -> Ints | None:
