@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from random import Random
 
@@ -18,16 +19,19 @@ from tests.engine.compare import (
     Outcome,
     assert_as_defined,
     assert_same,
+    assert_same_arrivals,
     assert_same_streams,
     outcome,
     prefers,
 )
+from tests.engine.ways import in_batches
 from tests.strategies import fewer, streams
 from tests.strategies.mixed import mixed_specs, random_streams
 from tests.strategies.specs import pair_specs, parsed
 from tests.strategies.streams import some_events
 from wex.engine import event_rows
-from wex.engine.event_rows import rows_engine, window_count
+from wex.engine.engine import Engine
+from wex.engine.event_rows import endless_rows_engine, rows_engine, window_count
 from wex.engine.find import find
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.running_streams import RunningStreams
@@ -147,21 +151,31 @@ def test_labels_are_the_rows_by_row(spec: tree.Spec, chance: Random) -> None:
 # --- Streams that are cut
 
 
-def in_pieces(spec: tree.Spec, table: pa.Table, chance: Random) -> pa.Table:
+def in_pieces(
+    spec: tree.Spec, table: pa.Table, chance: Random, engine: Engine | None = None
+) -> pa.Table:
     """Feed running streams some events at a time, in the order of time, and save them in between."""
-    engine = rows_engine(spec, tuple(table.column_names))
+    engine = engine or rows_engine(spec, tuple(table.column_names))
     running, parts, row = RunningStreams(engine), [], 0
     ordered = PreparedInput(engine, table).table.sort_by([("t", "ascending")])
     while row < ordered.num_rows:
         size = chance.randint(1, 4)
         parts.append(running.feed(ordered.slice(row, size)))
         row += size
+        kept = running.everything().tail_counts.max(initial=0)
+        assert kept <= max(engine.tail, longest(engine))
         if chance.random() < 0.5:
             running = RunningStreams(engine, running.saved())
     parts.append(running.close())
     # A stream without events does not know the types of columns that are not declared.
     empty = SortedScan(engine).feed(table.slice(0, 0))
     return pa.concat_tables([empty, *(part for part in parts if part.num_rows)]).combine_chunks()
+
+
+def longest(engine: Engine) -> float:
+    """Return how many events a window has at most."""
+    lengths = [window.clauses.within_events for window in engine.plan.windows]
+    return max(inf if length is None else length for length in lengths)
 
 
 def by_scan(spec: tree.Spec, table: pa.Table, chance: Random) -> pa.Table:
@@ -198,6 +212,64 @@ def test_rows_do_not_depend_on_batches(
     table = with_tag(random_streams(chance, 3))
     found = outcome(way, spec, table, chance)
     assert_same_rows(found, outcome(rows, spec, table), spec, table)
+
+
+def short(spec: tree.Spec) -> tree.Spec:
+    """Return a spec whose windows have at most 4 events."""
+    within = wex.parse("stream s (x int) window w match any within 4 events").windows[0].within
+    windows = tuple(replace(window, within=within) for window in spec.windows)
+    return parsed(replace(spec, windows=windows, source=None))
+
+
+@fewer(2)
+@given(mixed_specs().map(short), st.randoms(use_true_random=False))
+def test_endless_streams_have_the_rows_of_a_batch_and_keep_few_events(
+    spec: tree.Spec, chance: Random
+) -> None:
+    table = random_streams(chance, 3)
+    found = outcome(in_pieces, spec, table, chance, endless_rows_engine(spec))
+    assert_same_rows(found, outcome(rows, spec, table), spec, table)
+
+
+@fewer(2)
+@given(mixed_specs() | mixed_specs().map(short), st.randoms(use_true_random=False))
+def test_rows_under_a_watermark_are_those_of_a_batch(spec: tree.Spec, chance: Random) -> None:
+    table = random_streams(chance, 3)
+    found, expected = (
+        outcome(in_batches, spec, table, chance, rows_engine(spec)),
+        outcome(rows, spec, table),
+    )
+    if isinstance(found, pa.Table) and isinstance(expected, pa.Table):
+        order = [("window_id", "ascending"), ("event_index", "ascending")]
+        expected = expected.drop_columns(["row_index"]).sort_by(order).combine_chunks()
+        assert_same(found.sort_by(order).combine_chunks(), expected)
+    else:
+        assert_same_arrivals(found, expected, spec)
+
+
+def test_a_processor_gives_rows() -> None:
+    spec = "stream s (x int) window w match [x = 1]+ [x = 2] within 3 events keep longest"
+    processor = wex.Processor(spec, rows=True)
+    assert processor.feed({"x": [1, 1, 1]}).num_rows == 0
+    saved = processor.state()
+    found = wex.Processor.restore(spec, saved, rows=True).feed({"x": [2], "y": [0]})
+    assert found.to_pylist() == [
+        {"window_name": "w", "window_id": "w/1-3", "start_index": 1, "end_index": 3, "event_index": index, "x": x}
+        for index, x in ((1, 1), (2, 1), (3, 2))
+    ]  # fmt: skip
+    with pytest.raises(wex.StateError, match="saved with rows=True"):
+        wex.Processor.restore(spec, saved)
+    with pytest.raises(wex.StateError, match="saved without rows=True"):
+        wex.Processor.restore(spec, wex.Processor(spec).state(), rows=True)
+
+
+def test_endless_streams_need_windows_of_a_bounded_length() -> None:
+    spec = "stream s (x int) window v match any within 3 events window w match [x = 1]+ [x = 2]"
+    with pytest.raises(wex.WexError) as caught:
+        wex.Processor(spec, rows=True)
+    assert caught.value.code == "rows-unbounded"
+    assert "window `w`" in caught.value.message
+    assert "within 1000 events" in str(caught.value.hint)
 
 
 @fewer(8)

@@ -34,7 +34,7 @@ from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
 from wex.engine.state import schema
-from wex.engine.state.state import State
+from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
 from wex.engine.window_run import Window, WindowRun
 from wex.spec.types import REAL
@@ -93,7 +93,7 @@ class Engine:
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
         # The first letters of the kinds of machines differ.
         kinds = "".join(window.machine.kind[0] for window in self.windows)
-        self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{'-rows' if rows else ''}"
+        self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{WITH_ROWS if rows else ''}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
         """Return the state of new streams, with their keys if given."""

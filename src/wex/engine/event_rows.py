@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from wex import limits
 from wex.engine.state import schema
-from wex.errors import DataError
+from wex.errors import DataError, WexError
 from wex.spec.types import OTHER
 from wex.spec.vocabulary import ROW_COLUMNS
 from wex.stages import plan_of
@@ -63,6 +63,26 @@ def rows_plan(plan: Plan, others: Sequence[str], *, numbered: bool = False) -> P
         added.append(ROW_INDEX)
     fields = (*plan.stream.fields, *((name, OTHER) for name in added))
     return replace(plan, stream=replace(plan.stream, fields=fields))
+
+
+def endless_rows_engine(spec: tree.Spec) -> Engine:
+    """Return the engine that finds rows of windows in streams without end.
+
+    It keeps the events of open windows, so each window must say how many events it has at most.
+    """
+    engine = rows_engine(spec)
+    for window in engine.plan.windows:
+        if window.clauses.within_events is None:
+            message = (
+                f"window `{window.name}` may be of any length, so that the events"
+                " that its rows need cannot be held on a stream without end"
+            )
+            hint = (
+                f"add `within 1000 events`, or another number, to `{window.name}`;"
+                " or ask for rows of a table, a file or a batch DataFrame"
+            )
+            raise WexError("rows-unbounded", message, hint)
+    return engine
 
 
 def with_row_index(table: pa.Table, first: int = 0) -> pa.Table:

@@ -14,12 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from wex.analysis.boundedness_guard import refuse_unbounded, warn
 from wex.engine.engine import engine_of
-from wex.engine.event_rows import EVENT_INDEX, rows_engine
+from wex.engine.event_rows import EVENT_INDEX, endless_rows_engine, rows_engine
 from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.rules import rules_of, with_order
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
-from wex.errors import WexError
 from wex.spark.dead_letters import BadRowHandling, bad_row_handling, new_run
 from wex.spark.internals import spark_schema_of
 from wex.spark.schemas import arrow_schema, quoted
@@ -62,7 +61,8 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
     The columns are those of `wex.find`. With `rows`, there is a row for every event of every window,
-    with all columns of the DataFrame; rows of a DataFrame have no place, so `row_index` is missing. A column that is missing or of another type is an error
+    with all columns of the DataFrame, or of a streaming one the fields of the spec; rows of a
+    DataFrame have no place, so `row_index` is missing. A column that is missing or of another type is an error
     before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
     `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
@@ -87,18 +87,13 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
                 observation or metrics_name(engine),
                 rows=rows,
             )
-        if rows:
-            raise WexError(
-                "rows-unbounded",
-                "rows of windows are not available on endless streams",
-                "ask for rows in a batch job, or for windows without rows here",
-            )
         from wex.spark.streaming import streaming_windows  # noqa: PLC0415
 
         if not allow_unbounded:
             refuse_unbounded(written)
         rules = rules_of(late, expire_after, max_open, buckets, handling.choice)
-        return streaming_windows(filled, engine, frame, rules, handling.letters)
+        runs = endless_rows_engine(filled) if rows else engine
+        return streaming_windows(filled, runs, frame, rules, handling.letters)
 
     return transform
 
