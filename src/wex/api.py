@@ -45,6 +45,7 @@ __all__ = [
     "find_in_file",
     "includes",
     "is_empty",
+    "label",
     "limits",
     "load",
     "parse",
@@ -162,8 +163,10 @@ def find(
     data: Data,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
+    *,
+    rows: bool = False,
 ) -> pa.Table:
-    """Return the windows of a spec in some data, one row each.
+    """Return the windows of a spec in some data, one row each, or a row for each of their events.
 
     If the number of open starts can grow without bound, the spec runs, and a warning is logged
     once in a process. So is the reason if a window that was not found can never occur.
@@ -178,20 +181,55 @@ def find(
     partition_by, order_by
         Columns that split the data into streams, and columns that order each stream, if the spec
         does not name them.
+    rows
+        Return a row for every event of every window, with all columns of the data.
 
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
     >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
     [{'start_index': 1, 'end_index': 1}, {'start_index': 1, 'end_index': 2}, {'start_index': 4, 'end_index': 4}]
+    >>> wex.find(spec, {"x": [1, 2, 3]}, rows=True).select(["window_id", "event_index", "x"]).to_pylist()
+    [{'window_id': 'rise/1-1', 'event_index': 1, 'x': 2}, {'window_id': 'rise/1-2', 'event_index': 1, 'x': 2}, {'window_id': 'rise/1-2', 'event_index': 2, 'x': 3}]
     """
     from wex.analysis.boundedness_guard import warn  # noqa: PLC0415
     from wex.engine.find import find  # noqa: PLC0415
     from wex.spec import as_spec  # noqa: PLC0415
 
     spec = as_spec(spec)
-    windows = find(spec, data, partition_by, order_by)
+    windows = find(spec, data, partition_by, order_by, rows=rows)
     warn(spec, windows)  # after the windows are found, so that they do not wait for it
     return windows
+
+
+def label(
+    spec: SpecLike,
+    data: Data,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+) -> pa.Table:
+    """Return the data, all its rows in their own order, with the windows that each row belongs to.
+
+    Three columns are added: ``window_count``, the number of these windows, and two lists in the
+    order of `find`, ``window_names`` and ``window_ids``. A row without a window has empty lists.
+
+    Parameters
+    ----------
+    spec, data, partition_by, order_by
+        As for `find`.
+
+    >>> import wex
+    >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ window pair match any{2}")
+    >>> wex.label(spec, {"x": [1, 2, 1]})["window_ids"].to_pylist()
+    [['pair/0-1'], ['rise/1-1', 'pair/0-1', 'pair/1-2'], ['pair/1-2']]
+    """
+    from wex.analysis.boundedness_guard import warn  # noqa: PLC0415
+    from wex.engine.membership import label  # noqa: PLC0415
+    from wex.spec import as_spec  # noqa: PLC0415
+
+    spec = as_spec(spec)
+    labelled = label(spec, data, partition_by, order_by)
+    warn(spec)
+    return labelled
 
 
 def find_in_file(
@@ -202,9 +240,10 @@ def find_in_file(
     where_key: Mapping[str, object] | None = None,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
+    rows: bool = False,
     **options: object,
 ) -> pa.Table:
-    r"""Return the windows of a spec in a file, one row each.
+    r"""Return the windows of a spec in a file, one row each, or a row for each of their events.
 
     Parameters
     ----------
@@ -219,6 +258,8 @@ def find_in_file(
         The streams to look at, by values of key columns: ``{'symbol': 'A'}``.
     partition_by, order_by
         As for `find`.
+    rows
+        Return a row for every event of every window, with the fields of the stream line.
     options
         How values are written in text files: ``delimiter``, ``quote``, ``no_header``,
         ``timestamp_format``, ``decimal_comma``, ``null``, ``empty_as_text``, ``encoding``, as for
@@ -245,7 +286,7 @@ def find_in_file(
     from wex.spec.arguments import with_arguments  # noqa: PLC0415
 
     filled = with_arguments(as_spec(spec), partition_by, order_by)
-    request = Request(path, input_format, text_options(**options), where_key)
+    request = Request(path, input_format, text_options(**options), where_key, rows)
     windows, _ = find_in_files(filled, request)
     warn(filled, windows)
     return windows

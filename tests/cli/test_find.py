@@ -26,7 +26,7 @@ from wex.engine.files.sources import refuse_overwriting
 from wex.engine.files.writing import write_table
 from wex.engine.find import Request, find_in_files
 from wex.spec import meaning
-from wex.spec.types import REAL
+from wex.spec.types import INT, REAL, STRING
 
 DATA = Path(examples.__file__).parent / "data"
 STOCKS = DATA / "stocks.wex"
@@ -76,6 +76,37 @@ def test_every_format_out(ending: str, tmp_path: Path) -> None:
     windows = read_table(target, {"top": REAL})
     assert windows["top"].to_pylist() == expected["top"].to_pylist()
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl", ".arrow"])
+def test_a_row_for_every_event_in_every_format(ending: str, tmp_path: Path) -> None:
+    target = tmp_path / f"rows{ending}"
+    done = run("find", str(STOCKS), str(DATA / "stocks.csv"), "--rows", "-o", str(target))
+    assert done.returncode == 0, done.stderr
+    expected = wex.find(wex.load(STOCKS), examples.data("stocks"), rows=True)
+    assert f"{expected.num_rows} rows of 57 windows in 560 events" in done.stderr.decode()
+    fields = {"window_id": STRING, "row_index": INT, "price": REAL, "top": REAL}
+    rows = read_table(target, fields)
+    for name in fields:
+        assert rows[name].to_pylist() == expected[name].to_pylist()
+
+
+def test_rows_on_standard_output() -> None:
+    shown = run("find", str(STOCKS), str(DATA / "stocks.csv"), "--rows")
+    assert "event_index" in shown.stdout.decode()
+    lines = run("find", str(STOCKS), str(DATA / "stocks.csv"), "--rows", "--json").stdout
+    rows = [json.loads(line) for line in lines.decode().splitlines()]
+    expected = wex.find(wex.load(STOCKS), examples.data("stocks"), rows=True)
+    assert [row["row_index"] for row in rows] == expected["row_index"].to_pylist()
+
+
+def test_rows_with_a_clash_of_names(tmp_path: Path) -> None:
+    spec, data = tmp_path / "s.wex", tmp_path / "d.csv"
+    spec.write_text("stream s (x int) window w match any measure max(x) as x")
+    data.write_text("x\n1\n")
+    done = run("find", str(spec), str(data), "--rows")
+    assert done.returncode == 2
+    assert "error[column-clash]" in done.stderr.decode()
 
 
 def test_rows_are_shown_whole_in_a_pipe() -> None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import wex
-from wex.engine.engine import engine_of
+from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
+from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Bucket, Rules
 
 FAR = 2**62  # a watermark after which all streams have been silent for too long
@@ -32,9 +33,12 @@ def in_pieces(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
     return pa.concat_tables([*parts, processor.close()]).combine_chunks()
 
 
-def in_batches(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
+def in_batches(
+    spec: wex.Spec, table: pa.Table, chance: Random, engine: Engine | None = None
+) -> pa.Table:
     """Feed a bucket with rows in any order, while the watermark advances; none of them is late."""
-    time = engine_of(spec).stream.order_by[0]
+    engine = engine or engine_of(spec)
+    time = engine.stream.order_by[0]
     times = pc.cast(table[time], pa.int64()).to_pylist()
     steps = sorted(chance.sample(times, chance.randint(0, min(3, len(times)))))
     watermarks = [0, *(step for step in steps if step > 0)]
@@ -42,15 +46,15 @@ def in_batches(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
         chance.choice([at for at, watermark in enumerate(watermarks) if not at or watermark < time])
         for time in times
     ]
-    bucket, found = Bucket.of(engine_of(spec), FOREVER), []
+    bucket, found = Bucket.of(engine, FOREVER), []
     for step, watermark in enumerate(watermarks):
         rows = [row for row, at in enumerate(arrives) if at == step]
         chance.shuffle(rows)
         part = table.take(pa.array(rows, pa.int64())) if rows else None
         found.append(bucket.arrive(part, watermark))
-        bucket = Bucket.of(engine_of(spec), FOREVER, bucket.saved())
+        bucket = Bucket.of(engine, FOREVER, bucket.saved())
     found.append(bucket.advance(FAR))
     assert bucket.counts.late == 0
-    empty = wex.find(spec, table.slice(0, 0))
+    empty = SortedScan(engine).feed(table.slice(0, 0))
     parts = [windows.cast(empty.schema) for windows in found if windows.num_rows]
     return pa.concat_tables([empty, *parts]).combine_chunks()

@@ -32,7 +32,7 @@ from wex.spark import create_view, internals, recovered, register, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
-from wex.spark.worker import partition_windows
+from wex.spark.worker import engine_of_plan, partition_windows
 from wex.stages import plan_of
 
 TREND = examples.spec("trend")
@@ -239,7 +239,8 @@ def random_specs(spark: SparkSession) -> None:
         whole = pa.Table.from_batches(list(batches))
         for case in sorted(set(whole["case"].to_pylist())) if whole.num_rows else []:
             own = whole.filter(pa.compute.equal(whole["case"], case)).drop_columns(["case"])
-            results = list(partition_windows(plans[case], iter(own.to_batches()), 3, tally=False))
+            engine = engine_of_plan(plans[case])
+            results = list(partition_windows(engine, iter(own.to_batches()), 3, tally=False))
             if not results:
                 continue
             sink = pa.BufferOutputStream()
@@ -267,6 +268,55 @@ def random_specs(spark: SparkSession) -> None:
     for spec, table in random_cases(mixed_specs(least=6, most=8), 4):
         as_given = spark.createDataFrame(table).withColumn("t", F.col("t").cast("timestamp_ntz"))
         assert same(spark, spec, table, as_given) > 0
+
+
+def rows_of_windows(spark: SparkSession) -> None:
+    """Spark has the rows that `find` has: all columns, but no place of a row in the data."""
+
+    def expected(spec: wex.Spec, table: pa.Table) -> pa.Table:
+        return wex.find(spec, table, rows=True).drop_columns(["row_index"])
+
+    def same_rows(spec: wex.Spec, table: pa.Table, frame: DataFrame) -> None:
+        result = frame.transform(windows(spec, rows=True)).toArrow()
+        wanted = expected(spec, table)
+        assert result.column_names == wanted.column_names
+        assert rows(result) == rows(wanted)
+
+    table = market.trades(2_000, 5)
+    notes = [{"note": f"n{number}"} for number in range(table.num_rows)]
+    table = table.append_column("a.note", pa.array(notes))
+    frame = spark.createDataFrame(table)
+    with patch("wex.spark.dataframe.BATCH_ROWS", 100):  # windows that lie in several batches
+        same_rows(TREND, table, frame)
+    no_key = wex.parse(
+        "stream s (ts timestamp, price real) order by ts window w match [price > price[-1]]{2,} keep longest"
+    )
+    same_rows(no_key, table, frame)
+    for spec, data in random_cases(mixed_specs(least=6, most=8), 3):
+        given = spark.createDataFrame(data).withColumn("t", F.col("t").cast("timestamp_ntz"))
+        same_rows(spec, data, given)
+    # Counts are of windows and events; bad rows are left out, and so is the column that marks them.
+    spoilt = frame.withColumn(
+        "price", F.expr("CASE WHEN symbol = 'S001' THEN CAST(NULL AS DOUBLE) ELSE price END")
+    ).withColumn("_corrupt_record", F.lit(None).cast("string"))
+    others = table.filter(pa.compute.not_equal(table["symbol"], "S001"))
+    observed = Observation()
+    found = spoilt.transform(windows(TREND, rows=True, bad_rows="skip", observation=observed))
+    assert rows(found.toArrow()) == rows(expected(TREND, others))
+    counts = observed.get
+    assert counts["windows"] == wex.find(TREND, others).num_rows
+    assert (counts["events"], counts["bad"]) == (
+        others.num_rows,
+        table.num_rows - others.num_rows,
+    )
+    frame.createOrReplaceTempView("noted")
+    create_view(spark, "trend_rows", TREND, "noted", rows=True)
+    (row,) = spark.sql("SELECT count(DISTINCT window_id) AS n FROM trend_rows").collect()
+    assert row["n"] == wex.find(TREND, table).num_rows
+    clash = frame.withColumn("mean", F.lit(1.0))
+    assert "another name" in str(
+        wrong(lambda: clash.transform(windows(TREND, rows=True)), "column-clash")
+    )
 
 
 def random_cases(specs: st.SearchStrategy[wex.Spec], count: int) -> list[tuple[wex.Spec, pa.Table]]:
@@ -485,6 +535,6 @@ def without_converters(spark: SparkSession) -> None:
 
 CASES = [
     many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, random_specs,
-    mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
+    rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

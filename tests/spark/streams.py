@@ -184,6 +184,31 @@ def within_the_watermark(spark: SparkSession, work: Path) -> None:
         assert max(counts["buffered"] for counts in seen) > 0
 
 
+def rows_of_short_windows(spark: SparkSession, work: Path) -> None:
+    """Rows on a stream without end: each window says how many events it has at most."""
+    spec = wex.parse("""
+      stream trades (symbol string, ts timestamp, price real) partition by symbol order by ts
+      window fall match [price < price[-1]]+ within 6 events keep longest measure sum(price) as total
+      window pair match any{2} until [price > price[-1]] within 2 events
+    """)
+    table = market.trades(3_000, 10).sort_by("ts")
+    noted = table.append_column("note", pa.array(["not declared"] * table.num_rows))
+    written(noted, work / "rows-in", 3, shuffle=300)
+    passed = final_watermark(table, 20)
+    frame = source(spark, work / "rows-in", "20 seconds")
+    result, _ = run(frame.transform(windows(spec, buckets=4, rows=True)), work, "rows")
+    expected = wex.Processor(spec, rows=True).feed(passed)
+    assert result.column_names == expected.column_names
+    assert expected.num_rows > 1_000
+    agree(result, expected)
+    # A checkpoint with rows goes on with rows only, and TREND says nothing about its length.
+    written(table.slice(0, 10), work / "rows-in", 1)
+    without = frame.transform(windows(spec, buckets=4))
+    assert "rows=True" in str(wrong(lambda: run(without, work, "rows"), "state-spec"))
+    error = wrong(lambda: frame.transform(windows(TREND, rows=True)), "rows-unbounded")
+    assert "within 1000 events" in str(error.hint)
+
+
 def late_rows(spark: SparkSession, work: Path) -> None:
     table = market.trades(4_000, 10).sort_by("ts")
     early, rest = table.slice(0, 100), table.slice(100)
@@ -543,7 +568,7 @@ def poison(spark: SparkSession, work: Path) -> None:
 
 
 CASES: list[Callable[[SparkSession, Path], None]] = [
-    any_batches, within_the_watermark, late_rows, silent_keys, keys_that_come_and_go,
+    any_batches, within_the_watermark, rows_of_short_windows, late_rows, silent_keys, keys_that_come_and_go,
     like_session_window, not_paid_in_time, restarts, upgrades, downstream,
     output_modes, two_specs, zones, poison, still_readable, refusals,
 ]  # fmt: skip

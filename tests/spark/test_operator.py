@@ -62,13 +62,15 @@ class Handle:
 
 def run(
     handle: Handle, text: str, table: pa.Table, watermark: int | None = None,
-    rules: Rules | None = None, folder: Path | None = None,
+    rules: Rules | None = None, folder: Path | None = None, *, with_rows: bool = False,
 ) -> pd.Series[Any]:  # fmt: skip
     """Return the row of a micro-batch of one bucket."""
     spec = wex.parse(text)
     dead = None if folder is None else DeadLetters(str(folder))
     plan, marked = plan_of(spec).to_bytes(), watermark is not None
-    processor = operator.Operator(plan, str(spec), rules or Rules(), marked, dead)
+    processor = operator.Operator(
+        plan, str(spec), rules or Rules(), with_watermark=marked, rows=with_rows, letters=dead
+    )
     processor.init(handle)  # type: ignore[arg-type]
     times = SimpleNamespace(getCurrentWatermarkInMs=lambda: watermark)
     frames = iter([pd.DataFrame({"rows": [to_ipc(table), None]})])
@@ -92,6 +94,20 @@ def test_an_equivalent_spec_goes_on_and_another_is_refused() -> None:
     assert isinstance(error, wex.StateError)
     assert error.code == "state-spec"
     assert "the measures were none, and are count() as n" in error.message
+
+
+def test_rows_of_windows_go_on_with_an_equivalent_spec_but_not_without_rows() -> None:
+    table = market.trades(900, 4).sort_by("ts")
+    handle, results = Handle(), []
+    texts = [f"{text} within 5 events" for text in (SPEC, SAME)]
+    for part, text in enumerate((*texts, texts[0])):
+        row = run(handle, text, table.slice(300 * part, 300), with_rows=True)
+        results += [from_ipc(row["windows"])]
+    expected = wex.Processor(texts[0], rows=True).feed(table)
+    assert expected.num_rows > 500
+    assert rows(pa.concat_tables(results)) == rows(expected)
+    with pytest.raises(WorkerError, match="saved with rows=True"):
+        run(handle, texts[0], table)
 
 
 def test_rows_wait_for_the_watermark() -> None:

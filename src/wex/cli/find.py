@@ -40,6 +40,12 @@ SHOWN = 20  # rows that are printed on a terminal
     "--json", "json_wanted", is_flag=True, help="Print the windows as JSON, one object per line."
 )
 @click.option(
+    "--rows",
+    "rows_wanted",
+    is_flag=True,
+    help="Give a row for every event of every window, with the fields of the event.",
+)
+@click.option(
     "--where-key",
     "where",
     multiple=True,
@@ -87,6 +93,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     files: tuple[str, ...],
     output: str | None,
     json_wanted: bool,
+    rows_wanted: bool,
     where: tuple[tuple[str, str], ...],
     input_format: str | None,
     output_format: str | None,
@@ -121,11 +128,15 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
         empty_as_text=empty_as_text,
         encoding=encoding,
     )
+    from wex.engine.event_rows import window_count  # noqa: PLC0415  (loads Arrow)
+
     spec = read_spec(path)
-    request = Request(files, input_format, options, parse_keys(where) or None)
+    request = Request(files, input_format, options, parse_keys(where) or None, rows_wanted)
     with _options_of_the_shell(), reading_progress() as progress:
         windows, events = find_in_files(spec, request, progress)
-    counts = f"{counted(windows.num_rows, 'window')} in {counted(events, 'event')}"
+    counts = f"{counted(window_count(windows), 'window')} in {counted(events, 'event')}"
+    if rows_wanted:
+        counts = f"{counted(windows.num_rows, 'row')} of {counts}"
     if output is not None:
         write_table(windows, Path(output), output_format)
         click.echo(clean(f"{counts}, in {output}"), err=True)

@@ -18,7 +18,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ import pyarrow as pa
 from wex.engine.assumption_check import AssumptionCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
+from wex.engine.event_rows import event_rows, labels_in_order, oldest_starts
 from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.input.event_checks import check_events
@@ -33,7 +34,7 @@ from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
 from wex.engine.state import schema
-from wex.engine.state.state import State
+from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
 from wex.engine.window_run import Window, WindowRun
 from wex.spec.types import REAL
@@ -41,7 +42,7 @@ from wex.stages import plan_of
 from wex.theory.terms import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -61,18 +62,31 @@ def engine_of(spec: tree.Spec) -> Engine:
     return Engine(plan_of(spec))
 
 
-class Engine:
-    """A plan, ready to run. It has no state: the state of streams comes with each batch."""
+class Reported(NamedTuple):
+    """The windows that a batch reports, a row each, with their streams in it, and the next state."""
 
-    def __init__(self, plan: Plan, most_configs: int = MOST_CONFIGS) -> None:
-        self.plan, self.stream = plan, plan.stream
+    windows: pa.Table
+    streams: Ints
+    state: State | None  # None after the last batch
+    labels: pa.Array | None = None  # of the events of all windows, if rows show them
+
+
+class Engine:
+    """A plan, ready to run. It has no state: the state of streams comes with each batch.
+
+    With `rows`, `run` returns a row for every event of every window, and the states keep these events.
+    """
+
+    def __init__(self, plan: Plan, most_configs: int = MOST_CONFIGS, *, rows: bool = False) -> None:
+        self.plan, self.stream, self.rows = plan, plan.stream, rows
         self.fields = dict(plan.stream.fields)
         self.guarded = frozenset(plan.stream.guarded)
         self.nullable = frozenset(plan.stream.nullable)
         guarded = [name for name in self.fields if name in self.guarded]
         self.never_null = [name for name in guarded if name not in self.nullable]
         self.never_nan = [name for name in guarded if self.fields[name] == REAL]
-        self.windows = [Window(planned, plan, most_configs) for planned in plan.windows]
+        self.windows = [Window(planned, plan, most_configs, rows=rows) for planned in plan.windows]
+        self.labelled = any(window.labels is not None for window in self.windows)
         readers = [(window.letters, window.first, window.planned.pad) for window in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
         self.assumption_check = AssumptionCheck(plan) if plan.assumptions else None
@@ -83,7 +97,7 @@ class Engine:
         self.with_prefix = [at for at, window in enumerate(self.windows) if window.keeps_prefix]
         # The first letters of the kinds of machines differ.
         kinds = "".join(window.machine.kind[0] for window in self.windows)
-        self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}"
+        self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{WITH_ROWS if rows else ''}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
         """Return the state of new streams, with their keys if given."""
@@ -100,7 +114,13 @@ class Engine:
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
-        """Return the windows that a batch reports, and the next state; None after the last batch."""
+        """Return the windows that a batch reports, or their rows, and the next state."""
+        reported = self.find(batch, prior, last=last)
+        rows = event_rows(self, batch, reported) if self.rows else reported.windows
+        return rows, reported.state
+
+    def find(self, batch: Batch, prior: State, *, last: bool) -> Reported:
+        """Return the windows that a batch reports, a row each, and the next state."""
         try:
             runs, windows, columns = self._stages(batch, prior, last=last)
         except FaultError as fault:
@@ -110,8 +130,10 @@ class Engine:
             for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
-        table = self._table(batch, windows)
-        return table, None if last else self._after(batch, prior, columns, lists, runs)
+        after = None if last else self._after(batch, prior, columns, lists, runs)
+        order = _order(windows)
+        labels = labels_in_order(runs, windows, order) if self.rows and self.labelled else None
+        return Reported(*self._table(batch, windows, order), after, labels)
 
     def _stages(
         self, batch: Batch, prior: State, *, last: bool
@@ -154,22 +176,6 @@ class Engine:
             ]
             return [task.result() for task in tasks]
 
-    def tail_sizes(self, positions: Ints, held: Mapping[int, tuple[pa.Table, Ints]]) -> Ints:
-        """Return how many events streams keep to look back at, from the starts they hold.
-
-        Of windows whose measures depend on labels all events are kept from the oldest start on: they
-        are parsed when they end. `held` has the starts of these windows, and their number in each stream.
-        """
-        sizes = np.full(len(positions), self.tail, dtype=np.int64)
-        for starts, counts in held.values():
-            streams = np.flatnonzero(counts)
-            oldest = starts.column(schema.POSITION).to_numpy()[
-                (np.cumsum(counts) - counts)[streams]
-            ]
-            needed = positions[streams] - oldest + self.tail
-            sizes[streams] = np.maximum(sizes[streams], needed)
-        return np.minimum(sizes, positions)
-
     def oldest_whole(self, batch: Batch) -> Ints:
         """Return for each stream its oldest row for which all events to look back at are kept."""
         all_kept = batch.position == batch.begin - batch.first
@@ -185,30 +191,36 @@ class Engine:
         runs: Sequence[WindowRun],
     ) -> State:
         position = batch.position + batch.end - batch.begin
-        kept = np.minimum(batch.end - batch.first, self.tail)
-        if self.keeping:
-            names = {at: schema.held(at) for at in self.keeping}
-            held = {
-                at: (lists[name], columns[schema.count(name)].to_numpy())
-                for at, name in names.items()
-            }
-            kept = np.minimum(batch.end - batch.first, self.tail_sizes(position, held))
+        columns[schema.POSITION] = pa.array(position)
+        after = State(_with_columns(prior.streams, columns), lists)
+        kept = np.minimum(batch.end - batch.first, self.events_kept(after))
+        more = {schema.count(schema.TAIL): pa.array(kept)}
         for at in self.with_prefix:
             labels, streams = runs[at].labels, np.arange(len(kept))
             assert labels is not None
             oldest = np.where(position == kept, batch.end - kept, batch.end - kept + self.tail)
-            columns[schema.prefix_state(at)] = pa.array(labels.states_before(streams, oldest))
+            more[schema.prefix_state(at)] = pa.array(labels.states_before(streams, oldest))
+        streams = _with_columns(after.streams, more)
         places = spans(batch.end - kept, batch.end)
-        columns |= {schema.POSITION: pa.array(position), schema.count(schema.TAIL): pa.array(kept)}
-        streams = prior.streams
-        for name, column in columns.items():
-            streams = streams.set_column(streams.column_names.index(name), name, column)
         return State(streams, {schema.TAIL: batch.table.take(pa.array(places)), **lists})
+
+    def events_kept(self, state: State) -> Ints | int:
+        """Return how many last events of each stream a state must have, if there are so many.
+
+        Where windows are parsed when they end, or become rows, that is all events from their oldest
+        start on, and those that their first events look back at.
+        """
+        if not self.keeping:
+            return self.tail
+        since: Ints = state.positions - oldest_starts(state, self.keeping)
+        return since + self.tail
 
     # --- Results
 
-    def _table(self, batch: Batch, parts: list[FoundWindows]) -> pa.Table:
-        order = _order(parts)
+    def _table(
+        self, batch: Batch, parts: list[FoundWindows], order: Ints | None
+    ) -> tuple[pa.Table, Ints]:
+        """Return the windows in their order, and their streams."""
         streams = _joined([part.streams for part in parts], order)
         columns: dict[str, pa.Array | pa.ChunkedArray] = {}
         for name in self.stream.partition_by:
@@ -236,7 +248,13 @@ class Engine:
                 for part in parts
             ]
             columns[name] = _sorted(values, order)
-        return pa.table(columns)
+        return pa.table(columns), streams
+
+
+def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
 
 
 def _order(parts: list[FoundWindows]) -> Ints | None:

@@ -1,4 +1,7 @@
-"""`wex.find` and `wex.find_in_file`: the windows of a spec in a table or in files, in this process."""
+"""`wex.find` and `wex.find_in_file`: the windows of a spec in a table or in files, in this process.
+
+Functions that import an engine do so when they are called: the kernels load numba.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,18 @@ from wex.engine.data_errors import arrow_errors
 from wex.engine.files.json_files import TypeChangedError
 from wex.engine.files.reading import DEFAULTS, concat_tables, source_of
 from wex.engine.files.sources import files_of
+from wex.engine.input.columns import table_of
 from wex.engine.input.key_filter import KeyFilter
 from wex.errors import DataError
 from wex.spec import meaning
 from wex.spec.arguments import with_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
+    from wex.engine.engine import Engine
     from wex.engine.files.options import TextOptions
     from wex.engine.files.reading import Source
     from wex.engine.files.sources import Given
@@ -33,13 +38,25 @@ def find(
     data: Data,
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
+    *,
+    rows: bool = False,
 ) -> pa.Table:
-    """Return the windows of a spec in some data, one row each."""
+    """Return the windows of a spec in some data, one row each or, with `rows`, one for each event."""
     filled = with_arguments(spec, partition_by, order_by)
     from wex.engine.engine import engine_of  # noqa: PLC0415
-    from wex.engine.input.prepare import PreparedInput  # noqa: PLC0415  (the kernels load numba)
+    from wex.engine.event_rows import rows_engine, with_row_index  # noqa: PLC0415
 
-    engine = engine_of(filled)
+    if not rows:
+        return _run_once(engine_of(filled), data)
+    table = table_of(data)
+    engine = rows_engine(filled, tuple(table.column_names), numbered=True)
+    return _run_once(engine, with_row_index(table))
+
+
+def _run_once(engine: Engine, data: Data) -> pa.Table:
+    """Return what an engine finds in data that is all there is."""
+    from wex.engine.input.prepare import PreparedInput  # noqa: PLC0415
+
     with arrow_errors():
         prepared = PreparedInput(engine, data)
         prior = engine.fresh(len(prepared.starts))
@@ -51,12 +68,16 @@ Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found,
 
 @dataclass(frozen=True)
 class Request:
-    """Which files to read, their format, how texts are written in them, and which streams to keep."""
+    """Which files to read, their format, how texts are written in them, and which streams to keep.
+
+    With `rows`, the result has a row for every event of every window.
+    """
 
     given: Given
     input_format: str | None = None
     options: TextOptions = DEFAULTS
     where_key: Mapping[str, object] | None = None
+    rows: bool = False
 
 
 def find_in_files(
@@ -68,21 +89,25 @@ def find_in_files(
     stream come in order. If they do not, or if a batch has a fault that may only come from the
     order, all events are read at once and sorted.
     """
+    from wex.engine.engine import engine_of  # noqa: PLC0415
+    from wex.engine.event_rows import rows_engine  # noqa: PLC0415
+
     fields = meaning(spec).fields
     chosen = KeyFilter(spec, fields, request.where_key)
     with files_of(request.given, request.input_format) as files:
+        engine = rows_engine(spec, numbered=True) if request.rows else engine_of(spec)
         try:
             source = source_of(files, fields, request.options, steady=True)
-            return _find_in_batches(spec, source, chosen, progress or _silent)
+            return _find_in_batches(spec, engine, source, chosen, progress or _silent)
         except TypeChangedError:
             pass
         except DataError as error:
             if error.code not in OUT_OF_ORDER:
                 raise
         source = source_of(files, fields, request.options)
-        table = concat_tables([chosen.rows(batch) for batch in source.batches])
+        table = concat_tables([chosen.rows(batch) for batch in _batches(source, engine)])
         chosen.check()
-        return find(spec, table), table.num_rows
+        return _run_once(engine, table), table.num_rows
 
 
 # The errors that a batch may have only because earlier events come in a later batch.
@@ -93,27 +118,38 @@ def _silent(_read: int, _found: int, _rows: int | None) -> None:
     pass
 
 
+def _batches(source: Source, engine: Engine) -> Iterator[pa.Table]:
+    """Yield the batches of a source, with the number of each row if its engine wants rows."""
+    from wex.engine.event_rows import with_row_index  # noqa: PLC0415
+
+    read = 0
+    for batch in source.batches:
+        yield with_row_index(batch, read) if engine.rows else batch
+        read += batch.num_rows
+
+
 def _find_in_batches(
-    spec: tree.Spec, source: Source, chosen: KeyFilter, progress: Progress
+    spec: tree.Spec, engine: Engine, source: Source, chosen: KeyFilter, progress: Progress
 ) -> tuple[pa.Table, int]:
+    from wex.engine.event_rows import window_count  # noqa: PLC0415
     from wex.engine.input.schemas import concat_to_last_schema  # noqa: PLC0415
     from wex.engine.input.sorting import in_key_order  # noqa: PLC0415
-    from wex.engine.processor import Processor  # noqa: PLC0415
+    from wex.engine.running_streams import RunningStreams  # noqa: PLC0415
 
-    processor = Processor(spec)
+    streams = RunningStreams(engine)
     parts, read, windows = [], 0, 0
-    for batch in source.batches:
+    for batch in _batches(source, engine):
         rows = chosen.rows(batch)
         try:
-            parts.append(processor.feed(rows))
+            parts.append(streams.feed(rows))
         except DataError:
             source.check_columns()
             raise
         read += rows.num_rows
-        windows += parts[-1].num_rows
+        windows += window_count(parts[-1])
         progress(read, windows, source.rows)
     chosen.check()
-    parts.append(processor.close())
+    parts.append(streams.close())
     keys = [name.text for name in spec.stream.partition_by]
     windows_found = concat_to_last_schema(parts)
     expanded = meaning(spec).expanded  # where sessions with `at most` are chosen by preference
@@ -126,15 +162,19 @@ def _find_in_batches(
 def _in_report_order(spec: tree.Spec, windows: pa.Table) -> pa.Table:
     """Return the windows of an expanded spec by the event that reports them, their place and start.
 
-    Windows by preference come when they are decided, which may be in a later batch.
+    The rows of a window stay in their order. Windows by preference come when they are decided, which may be in a later batch.
     """
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
+
+    from wex.engine.event_rows import EVENT_INDEX  # noqa: PLC0415
 
     names = pa.array([window.name.text for window in spec.windows])
     waits = pa.array([int(window.until is not None) for window in spec.windows])
     place = pc.index_in(windows.column("window_name"), value_set=names)
     reported = pc.add(windows.column("end_index"), waits.take(place.combine_chunks()))
     rank = pa.table({"reported": reported, "place": place, "start": windows.column("start_index")})
+    if EVENT_INDEX in windows.column_names:
+        rank = rank.append_column(EVENT_INDEX, windows.column(EVENT_INDEX))
     order = pc.sort_indices(rank, [(name, "ascending") for name in rank.column_names])
     return windows.take(order)

@@ -1,7 +1,7 @@
 """The labels of events in the windows that a batch reports.
 
 A window is parsed when it has been found. So all its events have to be there: a stream keeps its events
-from the oldest open start on, if measures depend on labels (`Engine.tail_sizes`).
+from the oldest open start on, if measures depend on labels (`Engine.events_kept`).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wex.engine.engine import engine_of
+from wex.engine.event_rows import endless_rows_engine
 from wex.engine.running_streams import RunningStreams
 from wex.errors import WexError
 from wex.spec.arguments import with_arguments
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 class Processor:
     """Finds windows in streams as their events arrive, in batches of any size.
 
-    It may be used by one thread at a time: a call while another thread is inside is an error.
+    It may be used by one thread at a time: a call while another thread is inside is an error. With
+    `rows` it returns a row for every event of every window; each window needs `within N events`.
 
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
@@ -40,8 +42,11 @@ class Processor:
         spec: SpecLike,
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,
+        *,
+        rows: bool = False,
     ) -> None:
-        self._streams = RunningStreams(engine_of(with_arguments(spec, partition_by, order_by)))
+        filled = with_arguments(spec, partition_by, order_by)
+        self._streams = RunningStreams(endless_rows_engine(filled) if rows else engine_of(filled))
         self._lock = threading.RLock()
 
     @classmethod
@@ -51,9 +56,11 @@ class Processor:
         state: bytes,
         partition_by: str | Iterable[str] | None = None,
         order_by: str | Iterable[str] | None = None,
+        *,
+        rows: bool = False,
     ) -> Processor:
         """Return a processor that goes on from a saved state."""
-        processor = cls(spec, partition_by, order_by)
+        processor = cls(spec, partition_by, order_by, rows=rows)
         processor._streams.restore(state)
         return processor
 

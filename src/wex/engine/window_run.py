@@ -71,7 +71,9 @@ class Matches(NamedTuple):
 class Window:
     """A window of a plan with its machine and its measures."""
 
-    def __init__(self, planned: PlannedWindow, plan: Plan, most_configs: int) -> None:
+    def __init__(
+        self, planned: PlannedWindow, plan: Plan, most_configs: int, *, rows: bool = False
+    ) -> None:
         self.planned = planned = without_choice(planned)
         self.first = 0 if planned.pad else planned.lookback
         self.machine = machine_of(planned, plan, most_configs)
@@ -80,14 +82,11 @@ class Window:
         self.letters = planned.letters if own is None else own.shared
         self.measuring = WindowMeasures(planned)
         self.labels = label_machine(planned, own)
+        # The events of open windows are kept if rows show them, or if measures depend on labels.
+        self.keeps_events = rows or bool(self.measuring.labelled)
         self.closing = closing_of(planned, plan)
         # `keep` decides in the machine, or when all windows of a batch are found.
         self.keeps_late = planned.clauses.keeps_late
-
-    @property
-    def keeps_events(self) -> bool:
-        """Tell whether the events of open windows are kept, because measures depend on labels."""
-        return bool(self.measuring.labelled)
 
     @property
     def keeps_prefix(self) -> bool:

@@ -32,8 +32,20 @@ def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
     """Return the windows of a spec in some data, one row each."""
     meaning = meaning_of(spec)
     keys = [name.text for name in meaning.spec.stream.partition_by]
+    table = in_stream_order(conform(data, meaning.fields, keys), meaning)
+    return result_table(all_windows(meaning, table), table, meaning)
+
+
+def in_stream_order(table: pa.Table, meaning: Meaning) -> pa.Table:
+    """Return the rows of a table stream by stream, each in its order."""
+    keys = [name.text for name in meaning.spec.stream.partition_by]
     order = [name.text for name in meaning.spec.stream.order_by]
-    table = in_order(conform(data, meaning.fields, keys), keys, order, meaning.fields)
+    return in_order(table, keys, order, meaning.fields)
+
+
+def all_windows(meaning: Meaning, table: pa.Table) -> list[Row]:
+    """Return the windows of all streams of a sorted table, in their order."""
+    keys = [name.text for name in meaning.spec.stream.partition_by]
     check_zones(moments(meaning), table)
     assumptions, guarded = Assumptions(meaning), guarded_fields(meaning)
     rows: list[Row] = []
@@ -52,7 +64,7 @@ def find_by_definition(spec: tree.Spec, data: Data) -> pa.Table:
             for count in range(1, len(stream.events) + 1):
                 _rows(meaning, guarded, assumptions, stream.prefix(count), ended=False)
             raise
-    return result_table(rows, table, meaning)
+    return rows
 
 
 def _rows(

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from wex.analysis.boundedness_guard import refuse_unbounded, warn
 from wex.engine.engine import engine_of
+from wex.engine.event_rows import EVENT_INDEX, endless_rows_engine, rows_engine
 from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.rules import rules_of, with_order
@@ -47,6 +48,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
     *,
+    rows: bool = False,
     buckets: int = 32,
     late: Literal["drop", "error"] = "drop",
     expire_after: timedelta | None = None,
@@ -58,7 +60,9 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
-    The columns are those of `wex.find`. A column that is missing or of another type is an error
+    The columns are those of `wex.find`. With `rows`, there is a row for every event of every window,
+    with all columns of the DataFrame, or of a streaming one the fields of the spec; rows of a
+    DataFrame have no place, so `row_index` is missing. A column that is missing or of another type is an error
     before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
     `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
@@ -75,20 +79,28 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
             warn(written)
             if handling.letters is not None:
                 handling.letters.refuse_used()
+            runs = rows_engine(filled, _columns(frame)) if rows else engine
             if observation is None and handling.choice == "fail":
-                return _mapped(engine, frame, tally=False)
+                return _mapped(runs, frame, tally=False)
             return counted(
-                windows_and_tally(engine, frame, handling, new_run()),
+                windows_and_tally(runs, frame, handling, new_run()),
                 observation or metrics_name(engine),
+                rows=rows,
             )
         from wex.spark.streaming import streaming_windows  # noqa: PLC0415
 
         if not allow_unbounded:
             refuse_unbounded(written)
         rules = rules_of(late, expire_after, max_open, buckets, handling.choice)
-        return streaming_windows(filled, engine, frame, rules, handling.letters)
+        runs = endless_rows_engine(filled) if rows else engine
+        return streaming_windows(filled, runs, frame, rules, handling.letters)
 
     return transform
+
+
+def _columns(frame: DataFrame) -> tuple[str, ...]:
+    """Return the columns of a DataFrame, without the one that marks unreadable rows."""
+    return tuple(name for name in frame.columns if name != CORRUPT)
 
 
 def metrics_name(engine: Engine) -> str:
@@ -106,22 +118,30 @@ def windows_and_tally(
     return _mapped(engine, frame, tally=True, handling=handling, run=run)
 
 
-def counted(tallied: DataFrame, name: Observation | str) -> DataFrame:
-    """Return windows without the rows that hold counts, which are observed under a name."""
+def counted(tallied: DataFrame, name: Observation | str, *, rows: bool = False) -> DataFrame:
+    """Return windows without the rows that hold counts, which are observed under a name.
+
+    With `rows`, a window is counted at its first event.
+    """
+    is_window = F.col("window_name").isNotNull()
+    if rows:
+        is_window &= F.col(EVENT_INDEX) == F.col("start_index")
     no_name, first, second = F.col("window_name").isNull(), F.col("start_index"), F.col("end_index")
     observed = tallied.observe(
         name,
         F.sum(F.when(no_name & second.isNotNull(), first)).alias("events"),
         F.sum(F.when(no_name, second)).alias("streams"),
-        F.count("window_name").alias("windows"),
+        F.count(F.when(is_window, 1)).alias("windows"),
         F.sum(F.when(no_name & second.isNull(), first)).alias("bad"),
     )
     return observed.where(F.col("window_name").isNotNull())
 
 
-def create_view(spark: SparkSession, name: str, spec: SpecLike, source: str) -> None:
-    """Create a temporary view of the windows of a spec in a table or view."""
-    spark.table(source).transform(windows(spec)).createOrReplaceTempView(name)
+def create_view(
+    spark: SparkSession, name: str, spec: SpecLike, source: str, *, rows: bool = False
+) -> None:
+    """Create a temporary view of the windows of a spec in a table or view, or of their rows."""
+    spark.table(source).transform(windows(spec, rows=rows)).createOrReplaceTempView(name)
 
 
 def _mapped(
@@ -155,7 +175,12 @@ def _mapped(
         partitioned = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
     ordered = partitioned.sortWithinPartitions(*order)
     function = worker_function(
-        engine.plan.to_bytes(), list(plain), tally=tally, handling=handling, run=run
+        engine.plan.to_bytes(),
+        list(plain),
+        rows=engine.rows,
+        tally=tally,
+        handling=handling,
+        run=run,
     )
     return ordered.mapInArrow(function, spark_schema_of(result.schema))
 
@@ -178,6 +203,7 @@ def worker_function(
     plan: bytes,
     names: list[str],
     *,
+    rows: bool = False,
     tally: bool = False,
     handling: BadRowHandling | None = None,
     run: str = "",
@@ -187,7 +213,7 @@ def worker_function(
     letters = None if handling is None else handling.letters
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from wex.spark.worker import partition_windows  # noqa: PLC0415  (on the worker)
+        from wex.spark.worker import engine_of_plan, partition_windows  # noqa: PLC0415  (on the worker)
 
         number = 0
 
@@ -204,7 +230,12 @@ def worker_function(
 
         with sealed_errors(secret):
             yield from partition_windows(
-                plan, named(), BATCH_ROWS, tally=tally, bad_rows=choice, new_file=new_file
+                engine_of_plan(plan, rows=rows),
+                named(),
+                BATCH_ROWS,
+                tally=tally,
+                bad_rows=choice,
+                new_file=new_file,
             )
 
     return work

@@ -38,10 +38,12 @@ class Operator(StatefulProcessor):
         plan: bytes,
         spec: str,
         rules: Rules,
+        *,
         with_watermark: bool,
+        rows: bool = False,
         letters: DeadLetters | None = None,
     ) -> None:
-        self._plan, self._spec, self._rules = plan, spec, rules
+        self._plan, self._spec, self._rules, self._rows = plan, spec, rules, rows
         self._with_watermark, self._letters = with_watermark, letters
         self._secret = SECRET
         self._written: dict[str, int] = {}  # how many files of a name this operator has written
@@ -90,7 +92,7 @@ class Operator(StatefulProcessor):
     def _bucket(self) -> Bucket:
         from wex.spark.worker import engine_of_plan  # noqa: PLC0415  (on the worker)
 
-        engine = engine_of_plan(self._plan)
+        engine = engine_of_plan(self._plan, rows=self._rows)
         saved = self._content.get()
         if saved is None:
             self._origin.update((self._plan, self._spec, engine.fingerprint))
@@ -107,7 +109,7 @@ class Operator(StatefulProcessor):
         origin = self._origin.get()
         assert origin is not None
         plan, spec, proved = origin
-        origin_engine = engine_of_plan(bytes(plan))
+        origin_engine = engine_of_plan(bytes(plan), rows=self._rows)
         if proved != engine.fingerprint:
             # Loads grammar and solver, so only here.
             from wex.analysis.changes import check_same_windows, spec_of_origin  # noqa: PLC0415

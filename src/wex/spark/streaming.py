@@ -64,7 +64,12 @@ def streaming_windows(
     packed = fields.select("*", number.alias(BUCKET)).mapInArrow(_pack(list(plain)), PACKED)
     processed = packed.groupBy(BUCKET).transformWithStateInPandas(
         statefulProcessor=Operator(
-            engine.plan.to_bytes(), str(spec), rules, delay is not None, letters
+            engine.plan.to_bytes(),
+            str(spec),
+            rules,
+            with_watermark=delay is not None,
+            rows=engine.rows,
+            letters=letters,
         ),
         outputStructType=OUTPUT_SCHEMA,
         outputMode="Append",

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=8)
-def engine_of_plan(plan: bytes) -> Engine:
+def engine_of_plan(plan: bytes, *, rows: bool = False) -> Engine:
     """Return the engine for a plan, given as bytes; a worker makes it once."""
-    return Engine(Plan.from_bytes(plan))
+    return Engine(Plan.from_bytes(plan), rows=rows)
 
 
 def partition_windows(
-    plan: bytes,
+    engine: Engine,
     batches: Iterator[pa.RecordBatch],
     rows: int,
     *,
@@ -40,7 +40,6 @@ def partition_windows(
     Batches are joined until they have so many `rows`. With `tally`, two rows without a window
     follow: one counts events and streams, one bad rows. Diverted rows are written to a `new_file`.
     """
-    engine = engine_of_plan(plan)
     scan, row_filter = SortedScan(engine), BadRowFilter(engine, bad_rows)
     schema: pa.Schema | None = None
     file: DeadLetterFile | None = None

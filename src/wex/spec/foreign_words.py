@@ -35,7 +35,7 @@ OTHER_CLAUSES = {
     "subset": "label both parts: `either:(down:(fall+) up:(rise+))`, `either:a b either:c`",
     "skip": "write `keep leftmost` to skip past the last row, `keep preferred` for the next row",
     "one": "remove it: a window is one row",
-    "all": "remove it: a window is one row, with `start_index` and `end_index`",
+    "all": "remove it, and ask for rows where the spec runs: rows=True, or `wex find --rows`",
 }
 
 # Functions of other systems; the names are in lower case.
@@ -55,7 +55,7 @@ OTHER_FUNCTIONS = {
         "later events cannot be read: state the condition at the later event, with `x[-1]`",
     ),
     "classifier": "label parts of `match`, as in `up:(rise+)`, and write `collect(label())`",
-    "match_number": "number the rows of the result: a window is known by its key and `start_index`",
+    "match_number": "remove it: rows of windows (rows=True) have a `window_id`",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 PREFERENCE = ("preferred", "leftmost")  # options of `keep` that choose as a matcher does
 KEEP = ("all", "shortest", "longest", "disjoint", *PREFERENCE)
 RESULT_COLUMNS = ("window_name", "start_index", "end_index", "window_start", "window_end")
+ROW_COLUMNS = (*RESULT_COLUMNS, "window_id", "event_index", "row_index")  # of rows of windows
 
 RESERVED = frozenset(
     [

@@ -31,6 +31,7 @@ FRAME = Frame(
     1,
     "read it with the version that has written it, or process the stream anew",
 )
+WITH_ROWS = "-rows"  # the end of the fingerprint of an engine whose states have events for rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +123,7 @@ def from_bytes(content: bytes, fingerprint: str) -> State:
         length = int.from_bytes(body[:4], "big")
         index = json.loads(body[4 : 4 + length])
         if index["plan"] != fingerprint:
-            message = "this state belongs to another spec"
-            hint = "restore it with the spec that it was saved with, or process the stream anew"
-            raise StateError("state-spec", message, hint)
+            raise _other_spec(index["plan"], fingerprint)
         names, sizes = index["tables"], index["sizes"]
         require(all(isinstance(name, str) for name in names), "a table has no name")
         require(all(type(size) is int and size >= 0 for size in sizes), "a table has no size")
@@ -135,6 +134,16 @@ def from_bytes(content: bytes, fingerprint: str) -> State:
             tables[name] = valid_table(body[begin : begin + size])
             begin += size
         return State(tables.pop(""), tables)
+
+
+def _other_spec(saved: str, fingerprint: str) -> StateError:
+    hint = "restore it with the spec that it was saved with, or process the stream anew"
+    if saved in (fingerprint + WITH_ROWS, fingerprint.removesuffix(WITH_ROWS)):
+        message = "this state was saved without rows=True, and has no events for rows"
+        if saved.endswith(WITH_ROWS):
+            message = "this state was saved with rows=True"
+        return StateError("state-spec", message, "set rows as it was, or process the stream anew")
+    return StateError("state-spec", "this state belongs to another spec", hint)
 
 
 def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
