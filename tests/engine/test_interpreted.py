@@ -21,6 +21,8 @@ MORE = {
     "tracked": f"{X} match [x < 5] [x >= first(x)]* [x < first(x)] measure sum(x) as total",
     "preferred": f"{X} match [x > 2] (any* [x > 8])? keep leftmost until [x > 3] or end measure sum(x) as total",
     "preferred, having": f"{X} match [x > 2] any*? keep preferred measure sum(x) as total having total > 20",
+    "labels": f"{X} after any* [x > 3] match p:any* q:[x > 4] | q:[x > 8] or match q:(any{{2}}) measure count(p) as n, sum(q.x) as total",
+    "labels, tracked": f"{X} match p:[x <= 4]* q:[x > first(x)] p:any? keep leftmost measure sum(p.x) as total",
     "assumption": f"{X} match [x > 3] any{{2}} measure avg(x) as mean assume [x >= 0]*",
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,6 +179,50 @@ def test_several_streams_of_several_lengths() -> None:
         return row["k"], row["end_index"], row["start_index"]
 
     assert sorted(rows, key=place) == sorted(expected.to_pylist(), key=place)
+
+
+def test_long_expressions_and_long_windows() -> None:
+    numbers = list(range(300))
+    spec = "stream s (n int) window w after () match p:(any{{120}}) {} q:(any{{130}}) until [false] or end"
+    for middle, events in (("r:any*", 50), ("r:(any{50})", 50), ("(r:any any)*", 25)):
+        text = f"{spec.format(middle)} measure count(p) as p, count(q) as q, count(r) as r, max(p.n) as last"
+        (row,) = wex.find(text, {"n": numbers}).to_pylist()
+        assert (row["p"], row["q"], row["r"], row["last"]) == (120, 130, events, 119)
+    long = wex.find(
+        "stream s (n int) window w after () match p:([n >= 0]*) q:any until [false] or end"
+        " measure count(p) as p, first(q.n) as q",
+        {"n": list(range(200_000))},
+    )
+    assert long.select(["p", "q"]).to_pylist() == [{"p": 199_999, "q": 199_999}]
+
+
+@pytest.mark.parametrize("more", ["", " [n <= first(n)]*"])
+def test_more_predicates_than_fit_into_a_code(more: str) -> None:
+    parts = " | ".join(f"{'pq'[n % 2]}:([n = {n}] r:[n > {n}]*)" for n in range(11))
+    spec = wex.parse(
+        f"stream s (n int) window w after any* [n > 7] match ({parts}){more} or match q:any measure collect(label()) as l,"
+        " sum(p.n) as p, sum(q.n) as q, count(r) as r"
+    )
+    data = {"n": [number * number * 7 % 12 + number % 3 for number in range(60)]}
+    expected = find_by_definition(spec, data)
+    assert set(expected["r"].to_pylist()) >= {0, 1, 2}
+    assert wex.find(spec, data).equals(expected)
+    processor = wex.Processor(spec)
+    rows = [row for n in data["n"] for row in processor.feed({"n": [n]}).to_pylist()]
+    assert rows + processor.close().to_pylist() == expected.to_pylist()
+
+
+def test_files_are_read_batch_by_batch(tmp_path: Path) -> None:
+    spec = wex.parse(
+        "stream s (t int, x int) order by t window w match up:([x > 0]+) down:([x < 0]+?) [x = 0]"
+        " measure sum(up.x) as up, count(down) as down, collect(label()) as l"
+    )
+    values = [1, 2, -1, -1, 0, 5, -1, 0, 0, 1, 1, 1, -2, -2, -2, -2, 0] * 20
+    data = pa.table({"t": list(range(len(values))), "x": values})
+    pq.write_table(data, tmp_path / "events.parquet", row_group_size=7)
+    expected = find_by_definition(spec, data)
+    assert expected.num_rows > 60
+    assert wex.find_in_file(spec, tmp_path / "events.parquet").equals(expected)
 
 
 def test_arithmetic_that_fails_outside_of_the_label_is_no_error() -> None:

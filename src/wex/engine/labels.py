@@ -60,7 +60,7 @@ class LabelRun:
     """Parses the windows that one window of a plan finds in a batch."""
 
     def __init__(self, run: WindowRun, codes: NDArray[np.generic], state: Ints) -> None:
-        """`state` has for each stream the state of the automaton for prefixes, see `begin`."""
+        """`state` has the states of the automaton for prefixes, before `Engine.oldest_whole`."""
         assert run.window.labels is not None
         self.run, self.codes, self.state = run, codes, state
         self.machine: LabelMachine = run.window.labels

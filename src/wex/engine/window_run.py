@@ -245,16 +245,20 @@ class WindowRun:
         measures: dict[str, Result] = {}
         if self.measured is not None:
             high = _moved(matches.end, matches.streams, self.panes.shift) + 1
-            shift = self.batch.begin - self.batch.position
-            rows = self._positions(matches.start, matches.streams) + shift[matches.streams]
-            windows = Ranges(matches.start, high)
+            windows, rows = Ranges(matches.start, high), matches.start
+            if self.window.keeps_events:
+                shift = (self.batch.begin - self.batch.position)[matches.streams]
+                rows = self._positions(matches.start, matches.streams) + shift
             measures = self.computed(windows, matches.streams, rows, matches.end, fail)
         return measures, self.window.measuring.kept(measures, len(matches.start), fail)
 
     def computed(
         self, windows: Ranges, streams: Ints, starts: Ints, ends: Ints, fail: Fail
     ) -> dict[str, Result]:
-        """Return the measures of windows, given as ranges of panes and from and to some rows."""
+        """Return the measures of windows, given as ranges of panes and from and to some rows.
+
+        The rows are used only if measures depend on labels.
+        """
         assert self.measured is not None
         if not self.window.keeps_events:
             return self.measured.measures(windows, fail)

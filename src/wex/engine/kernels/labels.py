@@ -1,7 +1,8 @@
 """Parsing found windows: the position of the preferred way in which each event is read.
 
-A window is read twice. Backwards, the positions are marked from which the rest of the window can be
-read to its end; forwards, each event takes the first position that is marked.
+A window is read three times. Forwards, the positions are marked that can be reached; backwards, of these
+the ones stay marked from which the rest of the window can be read to its end; forwards again, each event
+takes the first position that is marked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wex.engine.kernels.compiled import Kernel, compiled
+from wex.engine.kernels.compiled import Kernel, compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,85 @@ class LabelTables(NamedTuple):
     begins: NDArray[np.int32]
 
 
+@inlined
+def is_marked(marks: NDArray[np.uint64], position: int) -> bool:
+    """Tell whether a position is marked."""
+    return bool(marks[position // WORD] >> np.uint64(position % WORD) & np.uint64(1))
+
+
+@inlined
+def mark(marks: NDArray[np.uint64], position: int) -> None:
+    """Mark a position."""
+    marks[position // WORD] |= np.uint64(1) << np.uint64(position % WORD)
+
+
+@compiled
+def first_marked(positions: NDArray[np.int32], marks: NDArray[np.uint64]) -> np.int64:
+    """Return the first of some positions that is marked; 0: none."""
+    for position in positions:
+        if is_marked(marks, position):
+            return np.int64(position)
+    return np.int64(0)
+
+
+@compiled
+def mark_reached(
+    codes: NDArray[Any],
+    bits: NDArray[np.int32],
+    tables: LabelTables,
+    row: int,
+    size: int,
+    begins: NDArray[np.int32],
+    alive: NDArray[np.uint64],
+) -> None:
+    """Mark the positions that can be reached before each event of a window, and after the last."""
+    words = alive.shape[1]
+    alive[: size + 1] = 0
+    for position in begins:
+        if position:  # a window has at least one event
+            mark(alive[0], position)
+    for i in range(size):
+        own = bits[i] if len(bits) else 0
+        cls = np.int64(tables.classes[codes[row + i], own])
+        for word in range(words):
+            rest, p = alive[i, word], word * WORD
+            while rest:
+                if rest & np.uint64(1):
+                    place = p * tables.width + cls
+                    for target in range(tables.first[place], tables.first[place + 1]):
+                        mark(alive[i + 1], tables.targets[target])
+                rest >>= np.uint64(1)
+                p += 1
+
+
+@compiled
+def keep_those_that_end(
+    codes: NDArray[Any],
+    bits: NDArray[np.int32],
+    tables: LabelTables,
+    row: int,
+    size: int,
+    alive: NDArray[np.uint64],
+) -> None:
+    """Remove the marks of positions from which the end of a window cannot be reached."""
+    words = alive.shape[1]
+    for i in range(size - 1, -1, -1):
+        own = bits[i] if len(bits) else 0
+        cls = np.int64(tables.classes[codes[row + i], own])
+        for word in range(words):
+            rest, p, left = alive[i, word], word * WORD, np.uint64(0)
+            while rest:
+                if rest & np.uint64(1):
+                    place = p * tables.width + cls
+                    for target in range(tables.first[place], tables.first[place + 1]):
+                        if is_marked(alive[i + 1], tables.targets[target]):
+                            left |= np.uint64(1) << np.uint64(p % WORD)
+                            break
+                rest >>= np.uint64(1)
+                p += 1
+            alive[i, word] = left
+
+
 @compiled
 def parse_windows(
     codes: NDArray[Any],
@@ -50,45 +130,24 @@ def parse_windows(
     Window w has `sizes[w]` events from row `rows[w]` on. `own` has the bits of predicates with
     aggregates for all these events; it is empty if there are none. `alive` is scratch for the longest window.
     """
-    first, targets, width = tables.first, tables.targets, tables.width
-    words = alive.shape[1]
-    count = (len(first) - 1) // width
     at = 0
     for w in range(len(rows)):
         row, size = rows[w], sizes[w]
-        for word in range(words):
+        bits = own[at : at + size] if len(own) else own
+        begin, end = tables.first_begin[entries[w]], tables.first_begin[entries[w] + 1]
+        mark_reached(codes, bits, tables, row, size, tables.begins[begin:end], alive)
+        for word in range(1, alive.shape[1]):
             alive[size, word] = 0
-        alive[size, 0] = 1  # the mark
-        for i in range(size - 1, -1, -1):
-            bits = own[at + i] if len(own) else 0
-            cls = np.int64(tables.classes[codes[row + i], bits])
-            for word in range(words):
-                alive[i, word] = 0
-            for p in range(1, count):
-                begin = p * width + cls
-                for place in range(first[begin], first[begin + 1]):
-                    q = targets[place]
-                    if alive[i + 1, q // WORD] >> np.uint64(q % WORD) & np.uint64(1):
-                        alive[i, p // WORD] |= np.uint64(1) << np.uint64(p % WORD)
-                        break
-        position = 0
-        e = entries[w]
-        for place in range(tables.first_begin[e], tables.first_begin[e + 1]):
-            q = tables.begins[place]
-            if q and alive[0, q // WORD] >> np.uint64(q % WORD) & np.uint64(1):
-                position = q
-                break
+        alive[size, 0] &= np.uint64(1)  # the mark alone: the window ends here
+        keep_those_that_end(codes, bits, tables, row, size, alive)
+        position = first_marked(tables.begins[begin:end], alive[0]) if size else 0
         for i in range(size):
             read_in[at + i] = position
-            bits = own[at + i] if len(own) else 0
-            begin = position * width + np.int64(tables.classes[codes[row + i], bits])
-            after = 0
-            for place in range(first[begin], first[begin + 1]):
-                q = targets[place]
-                if alive[i + 1, q // WORD] >> np.uint64(q % WORD) & np.uint64(1):
-                    after = q
-                    break
-            position = after
+            own_bits = bits[i] if len(bits) else 0
+            cls = np.int64(tables.classes[codes[row + i], own_bits])
+            place = position * tables.width + cls
+            following = tables.targets[tables.first[place] : tables.first[place + 1]]
+            position = first_marked(following, alive[i + 1])
         at += size
 
 

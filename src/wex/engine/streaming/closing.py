@@ -195,8 +195,9 @@ class _NextEvents:
         clauses = window.planned.clauses
         if not (clauses.running or clauses.prefers):
             owners, self._starts = np.unique(owners, return_inverse=True)
-        counts = state.tail_counts
-        ends = np.cumsum(counts)
+        ends = np.cumsum(state.tail_counts)
+        # More events may be kept for labels than the next event can look back at.
+        counts = np.minimum(state.tail_counts, engine.tail)
         first, end = (ends - counts)[owners], ends[owners]
         # The next event is a copy of the last one: only its time is read.
         rows = spans(first, end + 1)
