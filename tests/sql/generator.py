@@ -77,7 +77,7 @@ class Generator:
         skip: tuple[str, str | None] = ("past", None)
         if self.chance(0.4):
             skip = ("next", None)
-        elif self.chance(0.2):
+        elif self.chance(0.12):
             skip = (self.random.choice(["first", "last", "last", "last"]), self.last_variable())
         return o.Query(self.drawn, define, measures, skip, self.subsets)
 
@@ -123,7 +123,7 @@ class Generator:
 
     def tested(self, name: str) -> Any:
         """Return a column for IS NULL: of this row, an earlier one, or an earlier one of the variable."""
-        column = self.random.choice("xysb")
+        column = self.random.choice("yysb")
         if self.chance(0.3):
             return o.Col(column, name, "LAST", 1)
         return o.Col(column, shift=self.random.choice([0, 0, 1, 2]))
@@ -137,7 +137,7 @@ class Generator:
         if choice < 0.83:
             return o.Arith(self.random.choice("+-*"), self.column(name, "x"), self.number(name))
         if choice < 0.93:
-            var = self.random.choice([None] * 6 + [name, *self.names, *self.subsets])
+            var = self.random.choice([None] * 12 + [name, *self.names, *self.subsets])
             function = self.random.choice(["SUM", "MIN", "MAX", "COUNT", "AVG", "COUNT"])
             return o.Agg(function, var, None if function == "COUNT" and self.chance(0.6) else "x")
         return self.column(name, "x")
@@ -168,7 +168,7 @@ class Generator:
             )
         if choice < 0.88 and column in "xy":
             return o.Col(column, self.random.choice([None, None, self.names[0]]), "FIRST")
-        if choice < 0.92:
+        if choice < 0.95:
             return o.Col(column, shift=1)
         var = self.random.choice([*self.names, *self.subsets])
         kind = self.random.choice(["", "", "LAST", "FIRST"])

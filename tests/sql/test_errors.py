@@ -129,3 +129,12 @@ def test_comments_and_case_do_not_matter() -> None:
         wex.from_sql(query, SCHEMA)
     good = query.replace("< 'x' is null", "< 7")
     assert "let b = price > 1 and price[-1] < 7" in str(wex.from_sql(good, SCHEMA))
+
+
+def test_classifier_keeps_the_names_of_variables() -> None:
+    query = (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES CLASSIFIER() AS c PATTERN (price b))"
+    )
+    with pytest.raises(wex.SpecError) as caught:
+        wex.from_sql(query, {"ts": "int", "PRICE": "int"})
+    assert caught.value.code == "sql"

@@ -83,7 +83,7 @@ class Columns:
             hint = did_you_mean(name.text, self.given, "its columns are")
             if not self.given:
                 message = f"the type of the column `{name.text}` is not known"
-                hint = "give the types of the columns: from_sql(query, {'price': 'real', …})"
+                hint = "give the types of all columns: {'price': 'real', 'ts': 'timestamp', …}, or --column price=real"
             self.reader.fail("unknown-name", name.span, message, hint)
         self.used.setdefault(column.name, column)
         return column

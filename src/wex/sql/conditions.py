@@ -329,7 +329,8 @@ class Conditions(Values):
     def call(self, node: exp.Expr, name: str, where: Where) -> Value:
         """Return the value of an aggregate over the match so far."""
         if name == "CLASSIFIER" and not arguments_of(node):
-            return Value(f"'{self.graph.key(self.position)}'", "string")
+            name = self.graph.key(self.position).replace("'", "''")
+            return Value(f"'{name}'", "string")
         if name not in AGGREGATES or where != Where():
             known = ", ".join(AGGREGATES)
             self.refuse(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from wex.spec import tree
 from wex.sql.positions import Back, FirstRow, NoRow
 from wex.sql.running import Argument, argument_of, result_type
 from wex.sql.values import SUM, Value, Values, Where, arguments_of, name_of
@@ -165,6 +166,7 @@ class Measures(Values):
         """Return the value of an aggregate over the match."""
         if name == "CLASSIFIER" and not arguments_of(node):
             self.labels.every = True
+            self.check_names(node)
             self.check_final(node, where)
             return Value("last(label())", "string")
         if name not in AGGREGATES or where != Where():
@@ -202,6 +204,14 @@ class Measures(Values):
                 )
         type_ = result_type(self, node, aggregate, value.type)
         return Value(f"{aggregate}({value.at(SUM)})", type_)
+
+    def check_names(self, node: exp.Expr) -> None:
+        """Check that the label of each variable has its name, which CLASSIFIER returns."""
+        for variable in self.graph.variables:
+            key = variable.name.key
+            if self.names[key] != str(tree.Name(key)):
+                message = f"CLASSIFIER would return another name for `{variable.name.text}`, as a column or measure has that name"
+                self.refuse(node, message, "rename the variable")
 
     def needed_label(self, column: exp.Column | None) -> str:
         """Return the label that an aggregate is over; none if it is over all rows."""

@@ -51,6 +51,7 @@ class Graph:
 
     variables: list[Variable] = field(default_factory=list)
     before: list[set[int]] = field(default_factory=list)  # by position, END last
+    after: list[set[int]] = field(default_factory=list)  # END is not among them
     ends: set[int] = field(default_factory=set)
     shortest: int = 0  # rows of a match at least
 
@@ -72,6 +73,17 @@ class Graph:
             if one != START and one not in found:
                 found.add(one)
                 todo |= self.before[one]
+        return found
+
+    def descendants(self, position: int) -> set[int]:
+        """Return the positions of rows that may be later than a position's."""
+        found: set[int] = set()
+        todo = set(self.after[position])
+        while todo:
+            one = todo.pop()
+            if one not in found:
+                found.add(one)
+                todo |= self.after[one]
         return found
 
     def fewest_before(self, position: int) -> int:
@@ -108,12 +120,10 @@ class Graph:
                     else:
                         following.add((previous, seen + chosen(previous)))
             alive = following
-        if not found and not any(map(chosen, self.ancestors(position) | self._self(position))):
+        if not found and not self._has_earlier(position, chosen, offset):
             return NoRow()
-        if alive or len(found) > 1:
+        if alive or len(found) != 1:
             return None
-        if not found:
-            return NoRow()
         ((distance, hits),) = found.items()
         fewest = distance + min(map(self.fewest_before, hits))
         return _guarded(distance, fewest, longest_without)
@@ -145,6 +155,21 @@ class Graph:
         row = self.first(position, chosen, 0)
         return row if isinstance(row, FirstRow) else None
 
+    def _has_earlier(self, position: int, chosen: Chosen, offset: int) -> bool:
+        """Tell whether some path to a position has more than `offset` rows that are chosen."""
+        todo = [(position, int(position != self.end and chosen(position)))]
+        visited = set(todo)
+        while todo:
+            one, seen = todo.pop()
+            if seen > offset:
+                return True
+            for previous in self.before[one] - {START}:
+                state = previous, seen + chosen(previous)
+                if state not in visited:
+                    visited.add(state)
+                    todo.append(state)
+        return False
+
     def _firsts(
         self, position: int, reached: set[int], chosen: Chosen, offset: int
     ) -> tuple[dict[int, int], int | None]:
@@ -153,37 +178,40 @@ class Graph:
         The second result is the greatest number of rows before `position` on paths that lack the
         row: -1 if none lacks it, None if there is no greatest number.
         """
-        after: dict[int, list[int]] = {one: [] for one in reached}
-        for one in reached:
-            for previous in self.before[one] & reached:
-                after[previous].append(one)
-        alive = {(one, int(chosen(one))) for one in reached if START in self.before[one]}
+        starts = {(one, int(chosen(one))) for one in reached if START in self.before[one]}
         hits: dict[int, int] = {}
-        without = -1
-        for rows in range(FARTHEST + len(self.variables) + 1):
+        without: dict[tuple[int, int], set[tuple[int, int]]] = {}  # with the states that follow
+        alive, rows = starts, 0
+        while alive:
+            following = set()
             for one, seen in alive:
                 if seen > offset:
                     hits.setdefault(one, rows)
-                elif one == position:
-                    without = rows
-            alive = {(one, seen) for one, seen in alive if seen <= offset}
-            if position == self.end and any(one in self.ends for one, _ in alive):
-                without = rows + 1
-            alive = {(one, seen + chosen(one)) for last, seen in alive for one in after[last]}
-            if not alive:
-                return hits, without
-        return hits, None
+                elif (one, seen) not in without:
+                    after = self.after[one] & reached
+                    without[one, seen] = {(later, seen + chosen(later)) for later in after}
+                    following |= without[one, seen]
+            alive, rows = following, rows + 1
+        goals = self.ends if position == self.end else {position}
+        longest = _longest(starts, without, {state for state in without if state[0] in goals})
+        return (
+            hits,
+            longest + 1
+            if longest is not None and longest >= 0 and position == self.end
+            else longest,
+        )
 
     def _self(self, position: int) -> set[int]:
         return {position} if position != self.end else set()
 
     def _distances(self, start: int, position: int) -> set[int]:
-        """Return how many rows lie between two positions, up to a limit; of several numbers some."""
+        """Return how many rows lie between two positions; if there are several numbers, two of them."""
+        between = self.descendants(start) | {start}
         layer, distances = {position}, set()
-        for distance in range(FARTHEST + len(self.variables) + 1):
+        for distance in range(2 * len(self.variables) + 2):
             if start in layer:
                 distances.add(distance)
-            layer = {previous for one in layer for previous in self.before[one]} - {START}
+            layer = {previous for one in layer for previous in self.before[one]} & between
             if not layer or len(distances) > 1:
                 break
         return distances
@@ -232,7 +260,33 @@ def graph_of(pattern: Pattern) -> Graph:
     graph.before.append(set(ends))
     graph.ends = set(ends)
     graph.shortest = _shortest(pattern)
+    graph.after = [set() for _ in graph.variables]
+    for one in range(graph.end):
+        for previous in graph.before[one] - {START}:
+            graph.after[previous].add(one)
     return graph
+
+
+def _longest(
+    starts: set[tuple[int, int]],
+    following: dict[tuple[int, int], set[tuple[int, int]]],
+    goals: set[tuple[int, int]],
+) -> int | None:
+    """Return the length of the longest path to a goal, -1 if there is none, None if there is no longest one."""
+    useful = set(goals)
+    changed = True
+    while changed:
+        more = {one for one, after in following.items() if one not in useful and after & useful}
+        useful |= more
+        changed = bool(more)
+    alive, longest = starts & useful, -1
+    for length in range(len(useful) + 1):
+        if alive & goals:
+            longest = length
+        alive = {after for one in alive for after in following[one]} & useful
+        if not alive:
+            return longest
+    return None
 
 
 def _shortest(pattern: Pattern) -> int:

@@ -7,12 +7,13 @@ first one, or those that satisfy a predicate that no row of another variable sat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from wex.sql.formulas import FALSE, TRUE, Atom, atoms, either, show
-from wex.sql.positions import START, FirstRow
+from wex.sql.positions import START, FirstRow, NoRow
 from wex.sql.values import PRIMARY, SUM, Value, Values, Where, arguments_of, name_of
 
 if TYPE_CHECKING:
@@ -146,8 +147,9 @@ class _Running:
             row = graph.only(position, chosen)
             if isinstance(row, FirstRow):
                 return self._of_first()
-        if not rows and self.aggregate in {"sum", "min", "max"}:
-            return self._of_this()
+        alone = isinstance(graph.last(position, chosen, 1), NoRow)
+        if alone and self.aggregate != "count" and graph.last(position, chosen, 0) is not None:
+            return self._of_one()
         first_other = graph.only(position, lambda one: not chosen(one))
         if self.aggregate == "sum" and self.type == "int" and current and first_other is not None:
             return self._without_first()
@@ -190,9 +192,10 @@ class _Running:
         first = self._of_first()
         return Value(f"sum({self.argument}) - {first.text}", self.type, SUM, own=True)
 
-    def _of_this(self) -> Value:
-        """Return the aggregate of the current row alone: its value."""
-        return self.conditions.value(arguments_of(self.node)[0])
+    def _of_one(self) -> Value:
+        """Return the aggregate of one row, or none: its value there."""
+        value = self.conditions.value(arguments_of(self.node)[0])
+        return replace(value, type=self.type)
 
     def _filtered(self, rows: set[int], others: set[int], current: bool) -> Value:
         """Return the aggregate with a filter, if a predicate tells the rows from the others."""

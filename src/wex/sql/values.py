@@ -143,6 +143,8 @@ class Values:
         if isinstance(node, exp.Boolean):
             return Value("true" if node.this else "false", "bool")
         if node.is_string:
+            if not node.this and self.reader.dialect == "oracle":
+                return self.literal(exp.Null())  # Oracle's empty text is NULL
             text = node.this.replace("'", "''")
             return Value(f"'{text}'", "string")
         if not re.fullmatch(r"(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?", node.this, re.ASCII):
