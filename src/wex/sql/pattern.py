@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_PERMUTED = 5  # 120 orders
 LARGEST_COUNT = 1_000
-MOST_VARIABLES = 200  # occurrences, permutations written out
+MOST_VARIABLES = 100  # occurrences, permutations written out
 
 
 @dataclass(frozen=True)

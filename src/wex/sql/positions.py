@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Chosen = Callable[[int], bool]
 
 START = -1  # before the first row
+State = tuple[int, int]  # a position, and how many of the rows so far are chosen
 FARTHEST = 100  # rows that a condition looks back
 
 
@@ -102,30 +103,26 @@ class Graph:
 
         The row of the position itself counts, if it is chosen.
         """
-        alive = {(position, int(position != self.end and chosen(position)))}
-        found: dict[int, set[int]] = {}  # by distance, the positions
-        longest_without = -1
-        for distance in range(FARTHEST + len(self.variables) + 1):
-            hits = {one for one, seen in alive if seen > offset}
-            if hits:
-                found[distance] = hits
-            alive = {(one, seen) for one, seen in alive if seen <= offset}
-            if len(found) > 1 or not alive:
-                break
-            following = set()
-            for one, seen in alive:
-                for previous in self.before[one]:
-                    if previous == START:
-                        longest_without = distance
-                    else:
-                        following.add((previous, seen + chosen(previous)))
-            alive = following
-        if not found and not self._has_earlier(position, chosen, offset):
+        start = position, int(position != self.end and chosen(position))
+        following: dict[State, set[State]] = {}
+        hits, todo = set(), {start}
+        while todo:
+            one, seen = state = todo.pop()
+            if seen > offset:
+                hits.add(state)
+            else:
+                earlier = self.before[one] - {START}
+                following[state] = {(other, seen + chosen(other)) for other in earlier}
+                todo |= following[state] - following.keys() - hits
+        if not hits:
             return NoRow()
-        if alive or len(found) != 1:
+        found = _lengths(start, following, hits)
+        without = {state for state in following if START in self.before[state[0]]}
+        longest_without = _longest({start}, following, without)
+        if len(found) != 1 or longest_without is None:
             return None
-        ((distance, hits),) = found.items()
-        fewest = distance + min(map(self.fewest_before, hits))
+        distance = found.pop()
+        fewest = distance + min(self.fewest_before(one) for one, _ in hits)
         return _guarded(distance, fewest, longest_without)
 
     def first(self, position: int, chosen: Chosen, offset: int) -> Row | None:
@@ -155,21 +152,6 @@ class Graph:
         row = self.first(position, chosen, 0)
         return row if isinstance(row, FirstRow) else None
 
-    def _has_earlier(self, position: int, chosen: Chosen, offset: int) -> bool:
-        """Tell whether some path to a position has more than `offset` rows that are chosen."""
-        todo = [(position, int(position != self.end and chosen(position)))]
-        visited = set(todo)
-        while todo:
-            one, seen = todo.pop()
-            if seen > offset:
-                return True
-            for previous in self.before[one] - {START}:
-                state = previous, seen + chosen(previous)
-                if state not in visited:
-                    visited.add(state)
-                    todo.append(state)
-        return False
-
     def _firsts(
         self, position: int, reached: set[int], chosen: Chosen, offset: int
     ) -> tuple[dict[int, int], int | None]:
@@ -180,7 +162,7 @@ class Graph:
         """
         starts = {(one, int(chosen(one))) for one in reached if START in self.before[one]}
         hits: dict[int, int] = {}
-        without: dict[tuple[int, int], set[tuple[int, int]]] = {}  # with the states that follow
+        without: dict[State, set[State]] = {}  # with the states that follow
         alive, rows = starts, 0
         while alive:
             following = set()
@@ -267,26 +249,59 @@ def graph_of(pattern: Pattern) -> Graph:
     return graph
 
 
+def _reaching(following: dict[State, set[State]], goals: set[State]) -> set[State]:
+    """Return the states from which a goal can be reached."""
+    before: dict[State, list[State]] = {}
+    for one, after in following.items():
+        for state in after:
+            before.setdefault(state, []).append(one)
+    found, todo = set(goals), list(goals)
+    while todo:
+        for one in before.get(todo.pop(), ()):
+            if one not in found:
+                found.add(one)
+                todo.append(one)
+    return found
+
+
+def _lengths(start: State, following: dict[State, set[State]], goals: set[State]) -> set[int]:
+    """Return the lengths of the paths to a goal; if there are several, two of them."""
+    useful = _reaching(following, goals)
+    alive, lengths = {start} & useful, set()
+    for length in range(2 * len(useful) + 1):
+        if alive & goals:
+            lengths.add(length)
+        if not alive or len(lengths) > 1:
+            break
+        alive = {after for one in alive for after in following.get(one, ())} & useful
+    return lengths
+
+
 def _longest(
-    starts: set[tuple[int, int]],
-    following: dict[tuple[int, int], set[tuple[int, int]]],
-    goals: set[tuple[int, int]],
+    starts: set[State], following: dict[State, set[State]], goals: set[State]
 ) -> int | None:
     """Return the length of the longest path to a goal, -1 if there is none, None if there is no longest one."""
-    useful = set(goals)
-    changed = True
-    while changed:
-        more = {one for one, after in following.items() if one not in useful and after & useful}
-        useful |= more
-        changed = bool(more)
-    alive, longest = starts & useful, -1
-    for length in range(len(useful) + 1):
-        if alive & goals:
-            longest = length
-        alive = {after for one in alive for after in following[one]} & useful
-        if not alive:
-            return longest
-    return None
+    useful = _reaching(following, goals)
+    edges = {one: following.get(one, set()) & useful for one in useful}
+    waiting = dict.fromkeys(useful, 0)
+    for after in edges.values():
+        for state in after:
+            waiting[state] += 1
+    length = {one: 0 if one in starts else -1 for one in useful}
+    ready = [one for one, count in waiting.items() if not count]
+    done = 0
+    while ready:
+        one = ready.pop()
+        done += 1
+        for state in edges[one]:
+            if length[one] >= 0:
+                length[state] = max(length[state], length[one] + 1)
+            waiting[state] -= 1
+            if not waiting[state]:
+                ready.append(state)
+    if done < len(useful):  # a cycle
+        return None
+    return max((length[goal] for goal in goals), default=-1)
 
 
 def _shortest(pattern: Pattern) -> int:
