@@ -135,7 +135,7 @@ def from_sql(
         ``SELECT … FROM table MATCH_RECOGNIZE (…)``.
     schema
         The types of the columns: a dict as ``{'price': 'real', 'ts': 'timestamp not null'}``, a schema
-        of Arrow, or a schema or DataFrame of Spark.
+        of Arrow or Spark, or the data itself: an Arrow table or a DataFrame.
     dialect
         ``'standard'``, ``'flink'``, ``'trino'``, ``'oracle'``, ``'snowflake'``, ``'databricks'`` or
         ``'spark'``.

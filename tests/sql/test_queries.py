@@ -217,6 +217,10 @@ def test_schemas_of_arrow() -> None:
     query = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts PATTERN (a) DEFINE a AS price > 1)"
     assert "(symbol string, ts timestamp, price real)" in translated(query, schema=schema)
     assert "assume" not in translated(query, schema=schema)
+    table = schema.empty_table()
+    assert translated(query, schema=table) == translated(query, schema=schema)
+    frame = pa.table({"symbol": ["A"], "ts": [1], "price": [1.5]}).to_pandas()
+    assert "(symbol string, ts int, price real)" in translated(query, schema=frame)
 
 
 def test_schemas_of_spark() -> None:

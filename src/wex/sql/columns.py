@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from wex.errors import WexError, did_you_mean
 from wex.spec import tree
 from wex.spec.types import FIELD_TYPES, TYPE_SYNONYMS
@@ -126,26 +128,28 @@ class Columns:
 
 
 def given_columns(schema: object) -> dict[str, Column]:
-    """Return the columns of a schema: a dict of types, or a schema of Arrow or Spark."""
+    """Return the columns of a schema: a dict of types, a schema of Arrow or Spark, or the data itself."""
     if schema is None:
         return {}
+    if hasattr(schema, "__arrow_c_stream__"):  # an Arrow table, or a DataFrame of pandas or polars
+        schema = pa.RecordBatchReader.from_stream(schema).schema
+    elif hasattr(schema, "schema") and not isinstance(schema, Mapping):  # a DataFrame of Spark
+        schema = schema.schema
     if isinstance(schema, Mapping):
         return {str(name): _declared(str(name), type_) for name, type_ in schema.items()}
-    if hasattr(schema, "schema") and not hasattr(schema, "names"):  # a DataFrame of Spark
-        schema = schema.schema
-    fields: Any = getattr(schema, "fields", None) or schema
-    columns = {}
+    fields: Any = getattr(schema, "fields", schema)
     try:
-        for one in fields:
-            given = one.dataType.simpleString() if hasattr(one, "dataType") else str(one.type)
-            columns[one.name] = Column(one.name, _type_name(given) or "other", one.nullable)
+        found = [(one.name, _type_text(one), bool(one.nullable)) for one in fields]
     except (AttributeError, TypeError) as error:
-        hint = "give a dict as {'price': 'real'}, a pyarrow.Schema or a StructType of Spark"
-        kind = type(schema).__name__
-        raise WexError(
-            "not-a-schema", f"expected the types of columns, got {kind}", hint
-        ) from error
-    return columns
+        hint = "give a dict as {'price': 'real'}, a schema of Arrow or Spark, or the data itself"
+        message = f"expected the types of columns, got {type(schema).__name__}"
+        raise WexError("not-a-schema", message, hint) from error
+    return {name: Column(name, _type_name(text) or "other", may) for name, text, may in found}
+
+
+def _type_text(field: Any) -> str:
+    """Return the type of a field of Arrow or Spark as text."""
+    return str(field.dataType.simpleString() if hasattr(field, "dataType") else field.type)
 
 
 def _declared(name: str, type_: object) -> Column:
