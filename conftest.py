@@ -123,6 +123,7 @@ pytest_collect_file = Sybil(
         CodeBlockParser("wex", _spec_block),
         CodeBlockParser("wex-wrong", _wrong_block),
         CodeBlockParser("csv", _write_file),
+        CodeBlockParser("sql", _write_file),
         CodeBlockParser("console", _console_block),
     ],
     patterns=["*.md"],

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wex.spec import SpecLike
     from wex.spec.aggregates import aggregate
     from wex.spec.tree import Spec
+    from wex.sql.result import Translation
 
 __all__ = [
     "DataError",
@@ -43,6 +44,7 @@ __all__ = [
     "explain",
     "find",
     "find_in_file",
+    "from_sql",
     "includes",
     "is_empty",
     "label",
@@ -118,6 +120,52 @@ def load(path: str | PathLike[str]) -> Spec:
     from wex.spec import load  # noqa: PLC0415
 
     return load(path)
+
+
+def from_sql(
+    query: str, schema: object = None, *, dialect: str = "standard", name: str = "<sql>"
+) -> Translation:
+    """Return the spec of a query with one MATCH_RECOGNIZE, and what its result looks like.
+
+    The spec has the matches of the query on every table, or there is a SpecError that points at the
+    part of the query that WEX cannot say. This needs sqlglot: ``pip install 'wex-windows[sql]'``.
+
+    Parameters
+    ----------
+    query
+        ``SELECT … FROM table MATCH_RECOGNIZE (…)``.
+    schema
+        The types of the columns: a dict as ``{'price': 'real', 'ts': 'timestamp not null'}``, a schema
+        of Arrow or Spark, or the data itself: an Arrow table or a DataFrame.
+    dialect
+        ``'standard'``, ``'flink'``, ``'trino'``, ``'oracle'``, ``'snowflake'``, ``'databricks'`` or
+        ``'spark'``.
+    name
+        The name of the text in error messages, such as the path of a file.
+
+    >>> import wex
+    >>> query = '''
+    ... SELECT * FROM ticks MATCH_RECOGNIZE (
+    ...   ORDER BY ts MEASURES FIRST(x) AS low, LAST(x) AS high
+    ...   PATTERN (a up{2,}) DEFINE up AS x > PREV(x))'''
+    >>> rises = wex.from_sql(query, {"ts": "int", "x": "int"})
+    >>> print(rises)
+    stream ticks (ts int, x int)
+      order by ts
+    <BLANKLINE>
+    let up = x > x[-1]
+    <BLANKLINE>
+    window ticks_match
+      match any up{2,}
+      keep leftmost
+      measure first(x) as low, last(x) as high
+    <BLANKLINE>
+    >>> rises.find({"ts": [1, 2, 3, 4], "x": [5, 6, 7, 7]}).to_pylist()
+    [{'low': 5, 'high': 7}]
+    """
+    from wex.sql import from_sql  # noqa: PLC0415
+
+    return from_sql(query, schema, dialect, name)
 
 
 def to_regex(spec: SpecLike) -> Spec:

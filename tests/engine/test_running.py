@@ -27,7 +27,7 @@ TESTS = [
     "t - first(t) <= 2 seconds", "floor(first(t), 2 seconds) = floor(t, 2 seconds)", "sum(x) % 3 != 1",
     "x > x[-1] and count() > 1", "not x < avg(x)[-1]", "x = max(x) - count()", "avg(t - t[-1]) <= 1 second",
     "sum(x * 9223372036854775807) > 0", "max(s)[-2] = s or x = 1", "-min(x) < abs(max(x))", "sum(y) > sum(x)",
-    "x = 1 or y > 0 and x < max(x)", "x > 0 and (s = 'a' or count() < 3 and y > 0)",
+    "x = 1 or y > 0 and x < max(x)", "avg(x) filter [y > 0] >= x", "x > 0 and (s = 'a' or count() < 3 and y > 0)",
 ]  # fmt: skip
 FORMS = [
     "any [{}]* [{}]", "[{}]+", "[{}]* [{}]", "[x > 0] ([{}] | [{}])+", "any{{2}} & ([{}] any)", "[{}] any* [{}]",

@@ -50,6 +50,8 @@ def multiplies(left: int, right: int) -> bool:
 @compiled
 def compare_mixed(whole: int, real: float) -> int:
     """Return -1, 0 or 1 for a whole number below, equal to or above a real one, without rounding."""
+    if math.isnan(real):  # of nothing: the caller knows that it is NULL
+        return 0
     if real >= 9223372036854775808.0:
         return -1
     if real < -9223372036854775808.0:

@@ -1,0 +1,2 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts PATTERN (a b{3,2} c) DEFINE b AS price > 1)

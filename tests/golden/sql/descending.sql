@@ -1,0 +1,3 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ts DESC
+  PATTERN (a b) DEFINE b AS price > 10)

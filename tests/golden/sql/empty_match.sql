@@ -1,0 +1,4 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts
+  PATTERN (a*)
+  DEFINE a AS price > 10)

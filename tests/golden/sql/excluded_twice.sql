@@ -1,0 +1,3 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts ALL ROWS PER MATCH
+  PATTERN (a {- b -} b) DEFINE b AS price > 1)

@@ -1,0 +1,2 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts PATTERN (a) DEFINE a AS size / 2 > 10)

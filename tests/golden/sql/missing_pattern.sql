@@ -1,0 +1,2 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts DEFINE b AS price > 1)

@@ -1,0 +1,2 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts PATTERN (a) DEFINE a AS MOD(size, 2) = 1)

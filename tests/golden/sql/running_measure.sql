@@ -1,0 +1,5 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts
+  MEASURES FINAL COUNT(*) AS n, LAST(price) AS top
+  ALL ROWS PER MATCH
+  PATTERN (a b+) DEFINE b AS price > 10)

@@ -1,0 +1,2 @@
+SELECT * FROM ticks MATCH_RECOGNIZE (
+  ORDER BY ts PATTERN (a b) DEFINE b AS price > c.price)
