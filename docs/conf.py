@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pygments.lexer import RegexLexer, words
 from pygments.lexers.special import TextLexer
+from pygments.lexers.sql import SqlLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 import wex
@@ -30,6 +31,16 @@ class WexLexer(RegexLexer):
     }
 
 
+class PatternLexer(SqlLexer):
+    """Colours for SQL with row patterns, and for Esper's EPL."""
+
+    name = "sql with patterns"
+    tokens = {  # noqa: RUF012
+        **SqlLexer.tokens,
+        "root": [(r"[][{}$^?#\\…]", Punctuation), *SqlLexer.tokens["root"]],
+    }
+
+
 project = "WEX"
 author = "the WEX developers"
 version = release = wex.__version__
@@ -45,6 +56,8 @@ def setup(app: object) -> None:
     """Register the lexers."""
     app.add_lexer("wex", WexLexer)  # type: ignore[attr-defined]
     app.add_lexer("wex-wrong", WexLexer)  # type: ignore[attr-defined]
+    app.add_lexer("sql", PatternLexer)  # type: ignore[attr-defined]
+    app.add_lexer("epl", PatternLexer)  # type: ignore[attr-defined]
     app.add_lexer("csv", TextLexer)  # type: ignore[attr-defined]
 
 

@@ -38,7 +38,7 @@ PAGES = [
         ROOT / "README.md",
         ROOT / "ARCHITECTURE.md",
         ROOT / "CONTRIBUTING.md",
-        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
         ROOT / "benchmarks" / "README.md",
         ROOT / "requirements" / "README.md",
     )
@@ -418,6 +418,47 @@ def test_every_rule_of_the_grammar_has_an_example() -> None:
         str(rule.origin.name) for rule in grammar().rules if rule.options.expand1 and not rule.alias
     } - used
     assert rules - used - inlined - transparent == set()
+
+
+# --- the comparison ----------------------------------------------------------------------------
+
+VERDICTS = ("says", "awkward", "cannot")
+
+
+def compared(system: str) -> list[int]:
+    """Count the queries on a page of the comparison: all, by verdict, and with labels or rows."""
+    queries = re.split(r"^### ", page(f"compare/{system}.md"), flags=re.MULTILINE)[1:]
+    heading = re.compile(r"(\d+)\. .+ \((says|awkward|cannot)\)")
+    headings = [heading.fullmatch(query.partition("\n")[0]) for query in queries]
+    verdicts = [match[2] for match in headings if match]
+    assert [match and match[1] for match in headings] == [str(i + 1) for i in range(len(queries))]
+    labelled = sum("<!-- labels -->" in query or "<!-- rows -->" in query for query in queries)
+    return [len(queries), *map(verdicts.count, VERDICTS), labelled]
+
+
+def test_the_comparison_counts_the_queries_of_its_pages() -> None:
+    row = re.compile(r"^\| (?:\[.+?\]\(compare/(\w+)\.md\).*?|all) \|((?: \d+ \|)+)$", re.MULTILINE)
+    listed = {
+        system: [int(number) for number in re.findall(r"\d+", numbers)]
+        for system, numbers in row.findall(page("compare.md"))
+    }
+    total = listed.pop("")
+    pages = {path.stem for path in (ROOT / "docs" / "compare").glob("*.md")}
+    assert listed == {system: compared(system) for system in pages}
+    assert total == [sum(column) for column in zip(*listed.values(), strict=True)]
+    assert f"{total[0]} queries" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("verdict", ["cannot", "awkward"])
+def test_every_query_that_cannot_be_said_or_is_awkward_has_a_reason(verdict: str) -> None:
+    section = re.search(
+        rf"^## What [a-z ]*{verdict}.*?(?=^## |\Z)", page("compare.md"), re.DOTALL | re.MULTILINE
+    )
+    assert section
+    reasons = [int(number) for number in re.findall(r"\| (\d+) \|$", section[0], re.MULTILINE)]
+    pages = [path.stem for path in (ROOT / "docs" / "compare").glob("*.md")]
+    place = 1 + VERDICTS.index(verdict)
+    assert sum(reasons) == sum(compared(system)[place] for system in pages)
 
 
 def test_the_help_of_make_explains_every_target() -> None:
