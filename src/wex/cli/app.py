@@ -14,8 +14,8 @@ from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
 from wex.cli.terminal import announce_compiling, fail, guarded, hide_pandas
 from wex.errors import did_you_mean
 
-COMMANDS = ("check", "demo", "equiv", "explain", "find", "run", "translate")
-SPARK_COMMANDS = ("demo", "run")
+COMMANDS = ("check", "demo", "equiv", "explain", "find", "run", "sql", "translate")
+SPARK_COMMANDS = ("demo", "run", "sql")
 
 
 class LazyGroup(click.Group):

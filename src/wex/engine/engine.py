@@ -86,7 +86,14 @@ class Engine:
         self.never_null = [name for name in guarded if name not in self.nullable]
         self.never_nan = [name for name in guarded if self.fields[name] == REAL]
         self.windows = [Window(planned, plan, most_configs, rows=rows) for planned in plan.windows]
-        self.labelled = any(window.labels is not None for window in self.windows)
+        self.labels = tuple(
+            dict.fromkeys(
+                name
+                for window in self.windows
+                if window.labels is not None
+                for name in window.labels.form.names
+            )
+        )
         readers = [(window.letters, window.first, window.planned.pad) for window in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
         self.assumption_check = AssumptionCheck(plan) if plan.assumptions else None
@@ -132,7 +139,7 @@ class Engine:
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
         after = None if last else self._after(batch, prior, columns, lists, runs)
         order = _order(windows)
-        labels = labels_in_order(runs, windows, order) if self.rows and self.labelled else None
+        labels = labels_in_order(runs, windows, order) if self.rows and self.labels else None
         return Reported(*self._table(batch, windows, order), after, labels)
 
     def _stages(

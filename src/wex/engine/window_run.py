@@ -260,7 +260,7 @@ class WindowRun:
         The rows are used only if measures depend on labels.
         """
         assert self.measured is not None
-        if not self.window.keeps_events:
+        if not self.window.measuring.labelled:
             return self.measured.measures(windows, fail)
         assert self.labels is not None
         results = []

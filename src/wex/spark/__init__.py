@@ -5,6 +5,7 @@ It works on classic sessions and on Spark Connect, and changes no setting of a s
 
 from wex.spark.dataframe import create_view, windows
 from wex.spark.errors import recovered
-from wex.spark.sql import register
+from wex.spark.statements import sql
+from wex.spark.table_functions import register
 
-__all__ = ["create_view", "recovered", "register", "windows"]
+__all__ = ["create_view", "recovered", "register", "sql", "windows"]

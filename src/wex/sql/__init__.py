@@ -11,14 +11,19 @@ if TYPE_CHECKING:
     from wex.sql.result import Translation
 
 
+def require_sqlglot() -> None:
+    """Raise a WexError if sqlglot is not installed."""
+    if find_spec("sqlglot") is None:
+        hint = "install it: pip install 'wex-windows[sql]'"
+        raise WexError("no-sqlglot", "sqlglot, which reads SQL, is not installed", hint)
+
+
 def from_sql(query: str, schema: object, dialect: str, name: str) -> Translation:
     """Return the translation of a query; sqlglot is loaded here and not before."""
     if not isinstance(query, str):
         kind = type(query).__name__
         raise WexError("not-a-query", f"expected the text of a query, got {kind}", "give a str")
-    if find_spec("sqlglot") is None:
-        hint = "install it: pip install 'wex-windows[sql]'"
-        raise WexError("no-sqlglot", "sqlglot, which reads SQL, is not installed", hint)
+    require_sqlglot()
     from wex.sql.translation import translated  # noqa: PLC0415
 
     return translated(query, schema, dialect, name)

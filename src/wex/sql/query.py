@@ -97,12 +97,18 @@ def parsed_query(reader: Reader) -> Query:
             "MATCH_RECOGNIZE has no clauses",
             "write them in parentheses",
         )
-    end = _closing(tokens, start + 1)
-    clauses = _Clauses(reader, tokens[start + 2 : end], tokens[start].span)
-    query = clauses.query(_table(reader, tokens[:start]))
+    query, end = match_at(reader, start, _table(reader, tokens[:start]))
     alias = _alias(reader, tokens[end + 1 :])
     query.selected = _selected(reader, tokens[:start], alias)
     return query
+
+
+def match_at(reader: Reader, start: int, table: Name) -> tuple[Query, int]:
+    """Return the clauses of the MATCH_RECOGNIZE at a token, and where it is closed."""
+    tokens = reader.tokens
+    end = _closing(tokens, start + 1)
+    clauses = _Clauses(reader, tokens[start + 2 : end], tokens[start].span)
+    return clauses.query(table), end
 
 
 def _closing(tokens: Sequence[Token], start: int) -> int:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from wex.engine.event_rows import EVENT_INDEX, LABEL
 from wex.engine.find import find
-from wex.errors import WexError
 from wex.spec import tree
+from wex.spec.vocabulary import ROW_COLUMNS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wex.engine.arrays import Ints
     from wex.engine.input.columns import Data
     from wex.spec.tree import Spec
 
@@ -27,9 +32,7 @@ class Translation:
     spec: Spec
     partition: tuple[str, ...]
     measures: tuple[str, ...]
-    selected: (
-        tuple[tuple[str, str], ...] | None
-    )  # columns and their names in the result; None for all
+    selected: tuple[tuple[str, str], ...] | None  # columns and their new names; None for all
     match_number: str | None  # the column of MATCH_NUMBER()
     classifier: str | None  # the column of CLASSIFIER(), of rows
     rows: bool  # ALL ROWS PER MATCH
@@ -40,50 +43,77 @@ class Translation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the result, as SQL names them."""
-        if self.selected is not None:
-            return tuple(new for _, new in self.selected)
-        return (*self.partition, *self.measures)
+        """The columns of the result, as SQL names them; of all rows, those that the query reads."""
+        return tuple(new for _, new in self.chosen(self._read))
 
     def find(self, data: Data) -> pa.Table:
-        """Return the result of the query on some data: one row for each match.
+        """Return the result of the query on some data: a row for each match, or for each of its rows.
 
         Matches are in the order of their streams and starts, and MATCH_NUMBER() counts them so.
         """
-        if self.rows:
-            message = (
-                "this query asks for ALL ROWS PER MATCH, and a result has one row for each match"
-            )
-            raise WexError("sql-rows", message, "write ONE ROW PER MATCH")
-        found = find(self.spec, data)
-        keys = [found[name] for name in tree.texts(self.spec.stream.partition_by)]
-        streams, starts = _streams(keys, found.num_rows), found["start_index"].to_numpy()
-        order = np.lexsort((starts, streams))
-        found, streams = found.take(pa.array(order)), streams[order]
-        result = {
-            name: found[key]
-            for name, key in zip(
-                self.partition, tree.texts(self.spec.stream.partition_by), strict=True
-            )
-        }
+        return self.result(find(self.spec, data, rows=self.rows))
+
+    def result(self, windows: pa.Table) -> pa.Table:
+        """Return the result of the query from the windows of the spec, or from their rows."""
+        keys = [windows[name] for name in tree.texts(self.spec.stream.partition_by)]
+        streams, starts = _streams(keys, windows.num_rows), windows["start_index"].to_numpy()
+        events = windows[EVENT_INDEX].to_numpy() if self.rows else starts
+        order = np.lexsort((events, starts, streams))
+        ordered = windows.take(pa.array(order))
+        numbers = pa.array(_numbers(streams[order], starts[order]))
+        chosen = self.chosen(windows.column_names)
+        columns = [numbers if old is None else ordered[old] for old, _ in chosen]
+        table = pa.Table.from_arrays(columns, [new for _, new in chosen])
+        if not self.excluded:
+            return table
+        labels = ordered[LABEL]
+        left_out = pc.is_in(
+            labels, value_set=pa.array(self.left_out(pc.unique(labels).to_pylist()))
+        )
+        return table.filter(pc.invert(left_out))
+
+    def left_out(self, labels: Iterable[str | None]) -> list[str]:
+        """Return those of some labels whose rows are not in the result."""
+        return [label for label in labels if label and str(tree.Name(label)) in self.excluded]
+
+    def chosen(self, names: Iterable[str]) -> list[tuple[str | None, str]]:
+        """Return the columns of the result, each with the one that it is among those of the windows.
+
+        None stands for MATCH_NUMBER(). All rows have, behind the measures, the columns of the table.
+        """
+        keys = tree.texts(self.spec.stream.partition_by)
+        own: dict[str, str | None] = dict(zip(self.partition, keys, strict=True))
+        order = tree.texts(self.spec.stream.order_by) if self.rows else ()
+        own |= {name: name for name in order}
         for name in self.measures:
-            numbers = name == self.match_number
-            result[name] = pa.array(_numbers(streams)) if numbers else found[name]
-        names = self.selected or tuple((name, name) for name in result)
-        return pa.Table.from_arrays([result[old] for old, _ in names], [new for _, new in names])
+            own[name] = {self.match_number: None, self.classifier: LABEL}.get(name, name)
+        if self.rows:
+            others = {*ROW_COLUMNS, *keys, LABEL} - set(self._read)
+            own |= {name: name for name in names if name not in others and name not in own}
+        if self.selected is None:
+            return [(old, new) for new, old in own.items()]
+        return [(own[name], new) for name, new in self.selected]
+
+    @property
+    def _read(self) -> tuple[str, ...]:
+        return tuple(field.name.text for field in self.spec.stream.fields)
 
 
-def _streams(keys: list[pa.ChunkedArray], rows: int) -> np.ndarray:
+def _streams(keys: list[pa.ChunkedArray], rows: int) -> Ints:
     """Return the number of the stream of each row; the rows of a stream are adjacent."""
     changes = np.zeros(rows, bool)
     for key in keys:
         codes = key.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
         changes[1:] |= codes[1:] != codes[:-1]
-    return np.cumsum(changes)
+    numbers: Ints = np.cumsum(changes)
+    return numbers
 
 
-def _numbers(streams: np.ndarray) -> np.ndarray:
-    """Return the numbers of the matches, which begin with 1 in each stream."""
-    firsts = np.flatnonzero(np.diff(streams, prepend=-1))
-    rows = np.arange(len(streams))
-    return rows - firsts[np.searchsorted(firsts, rows, side="right") - 1] + 1 if len(rows) else rows
+def _numbers(streams: Ints, starts: Ints) -> Ints:
+    """Return the number of the match of each row; matches are numbered from 1 in each stream."""
+    new_stream = np.diff(streams, prepend=-1) != 0
+    new_match = new_stream | (np.diff(starts, prepend=-1) != 0)
+    counts = np.cumsum(new_match)
+    before = np.maximum.accumulate(np.where(new_stream, counts - 1, 0))
+    numbers: Ints = counts - before
+    return numbers

@@ -42,7 +42,11 @@ MOST_PEELED = 2  # rows at the beginning of a loop that may have conditions of t
 def translated(text: str, schema: object, dialect: str, name: str) -> Translation:
     """Return the spec of a query, and what its result looks like."""
     reader = Reader(text, known_dialect(dialect), name)
-    query = parsed_query(reader)
+    return translated_query(reader, parsed_query(reader), schema)
+
+
+def translated_query(reader: Reader, query: Query, schema: object) -> Translation:
+    """Return the translation of a query that has been read."""
     return _Translator(reader, query, schema).translation()
 
 
