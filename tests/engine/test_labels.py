@@ -20,6 +20,7 @@ from wex.engine import labels
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.labels import event_labels
+from wex.engine.streaming.bucket import Bucket, Rules
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.stages import plan_of
@@ -223,6 +224,25 @@ def test_files_are_read_batch_by_batch(tmp_path: Path) -> None:
     expected = find_by_definition(spec, data)
     assert expected.num_rows > 60
     assert wex.find_in_file(spec, tmp_path / "events.parquet").equals(expected)
+
+
+def test_a_watermark_closes_windows_with_labels() -> None:
+    spec = wex.parse(
+        "stream s (ts timestamp, x int) order by ts"
+        " window w match up:([x > 0]+) down:([ts - first(ts) <= 5 seconds]*)"
+        " until [ts - first(ts) > 5 seconds] or end keep longest measure collect(label()) as l, sum(down.x) as d"
+    )
+    times = pa.array([second * 1_000_000 for second in (1, 2, 3, 4)], pa.timestamp("us"))
+    data = pa.table({"ts": times, "x": [1, 1, -1, -2]})
+    bucket = Bucket.of(engine_of(spec), Rules())
+    bucket.arrive(data, 0)
+    reports = []
+    for second in (2, 3, 5, 6, 60):
+        bucket = Bucket.of(engine_of(spec), Rules(), bucket.saved())
+        reports.append(bucket.advance(second * 1_000_000).to_pylist())
+    assert reports[3] == wex.find(spec, data).to_pylist()
+    assert [len(report) for report in reports] == [0, 0, 0, 1, 0]
+    assert (reports[3][0]["l"], reports[3][0]["d"]) == (["up", "up", "down", "down"], -3)
 
 
 def test_arithmetic_that_fails_outside_of_the_label_is_no_error() -> None:
