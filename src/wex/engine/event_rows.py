@@ -79,8 +79,8 @@ def endless_rows_engine(spec: tree.Spec) -> Engine:
     for window in engine.plan.windows:
         if window.clauses.within_events is None:
             message = (
-                f"window `{window.name}` may be of any length, so that the events"
-                " that its rows need cannot be held on a stream without end"
+                f"window `{window.name}` has no `within N events`: on a stream without end,"
+                " any number of events may have to be held for its rows"
             )
             hint = (
                 f"add `within 1000 events`, or another number, to `{window.name}`;"

@@ -60,10 +60,10 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
-    The columns are those of `wex.find`. With `rows`, there is a row for every event of every window,
-    with all columns of the DataFrame, or of a streaming one the fields of the spec; rows of a
-    DataFrame have no place, so `row_index` is missing. A column that is missing or of another type is an error
-    before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
+    The columns are those of `wex.find`. With `rows`, there is a row for every event of every window:
+    with all columns of the DataFrame or, of a streaming one, the fields of the spec, and without
+    `row_index`, as rows of a DataFrame have no place. A column that is missing or of another type
+    is an error before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
     `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
