@@ -93,6 +93,17 @@ def test_an_average_so_far_and_a_time_limit_of_flink() -> None:
     ]
 
 
+def test_a_match_within_an_hour_lasts_less_than_an_hour() -> None:
+    query = """SELECT * FROM Ticker MATCH_RECOGNIZE (
+        ORDER BY ts MEASURES COUNT(*) AS n AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B+) WITHIN INTERVAL '1' HOUR DEFINE B AS price > 1)"""
+    start = datetime(2026, 1, 31)
+    for last, count in ((timedelta(hours=1), 2), (timedelta(minutes=59, seconds=59), 3)):
+        times = [start, start + timedelta(minutes=5), start + last]
+        found = wex.from_sql(query, TICKER, dialect="flink").find({"ts": times, "price": [2.0] * 3})
+        assert found.to_pylist() == [{"n": count}]
+
+
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
