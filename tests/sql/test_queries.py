@@ -162,6 +162,32 @@ def test_conditions(condition: str, expected: str) -> None:
     assert f"let a = {expected}\n" in text or f"match [{expected}]\n" in text
 
 
+def test_counts_of_other_variables_in_a_loop() -> None:
+    query = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (b a+) DEFINE a AS price > COUNT(b.*))"
+    with pytest.raises(wex.SpecError, match="cannot be told"):
+        wex.from_sql(query, TICKER)
+    assert (
+        window(query.replace("COUNT(b.*)", "COUNT(a.*)"))[0] == "match any [price > count() - 1]+"
+    )
+
+
+def test_a_column_of_a_condition_that_is_dropped_still_may_not_be_null() -> None:
+    query = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(x) AS m
+        PATTERN (a b) DEFINE a AS x > LAST(b.x) OR ts > 0)"""
+    translation = wex.from_sql(query, {"ts": "int", "x": "int"})
+    assert "assume" in str(translation)
+    with pytest.raises(wex.DataError):
+        translation.find({"ts": [1, 2], "x": [1, None]})
+
+
+def test_rows_that_a_predicate_tells_from_the_others() -> None:
+    query = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (x a b* c)
+        DEFINE x AS price BETWEEN 5 AND 10, a AS price > 10, b AS price < 5,
+               c AS c.price > LAST(a.price) OR SUM(b.price) > 7)"""
+    told = "price > last(price) filter [price > 10][-1] or sum(price) filter [price < 5][-1] > 7"
+    assert window(query)[0] == f"match x a b* [{told}]"
+
+
 def test_columns_that_may_be_null_say_so() -> None:
     query = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(y) AS y PATTERN (a) DEFINE a AS NOT (x > 1) AND name NOT LIKE 'A%')"
     schema = {"ts": "int", "x": "int", "y": "int", "name": "string"}
