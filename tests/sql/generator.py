@@ -73,6 +73,10 @@ class Generator:
 
     def query(self) -> o.Query:
         define = {name: self.condition(name, 2) for name in self.names if self.chance(0.85)}
+        if self.chance(0.25):  # definitions that exclude each other, so that a filter can tell rows
+            for value, name in enumerate(self.names):
+                own = o.Cmp("=", o.Col("x"), o.Lit(value))
+                define[name] = o.And((own, define[name])) if name in define else own
         measures = {f"m{n}": self.measure() for n in range(self.random.choice([0, 1, 1, 2]))}
         skip: tuple[str, str | None] = ("past", None)
         if self.chance(0.4):

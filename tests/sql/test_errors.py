@@ -138,3 +138,15 @@ def test_classifier_keeps_the_names_of_variables() -> None:
     with pytest.raises(wex.SpecError) as caught:
         wex.from_sql(query, {"ts": "int", "PRICE": "int"})
     assert caught.value.code == "sql"
+
+
+def test_names_that_differ_in_case_only() -> None:
+    query = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts AFTER MATCH SKIP PAST LAST ROW PATTERN (a A) DEFINE a AS X > 1)"
+    columns = {"ts": "int", "X": "int", "x": "int"}
+    for dialect, code in (("trino", "unknown-name"), ("flink", "sql")):
+        with pytest.raises(wex.SpecError) as caught:
+            wex.from_sql(query, columns, dialect=dialect)
+        assert caught.value.code == code
+    exact = query.replace("(a A)", "(a b)")
+    assert "let a = X > 1" in str(wex.from_sql(exact, columns, dialect="flink"))
+    assert "let a = X > 1" in str(wex.from_sql(exact.replace("X", '"X"'), columns))

@@ -93,6 +93,17 @@ def test_an_average_so_far_and_a_time_limit_of_flink() -> None:
     ]
 
 
+def test_a_match_within_an_hour_lasts_less_than_an_hour() -> None:
+    query = """SELECT * FROM Ticker MATCH_RECOGNIZE (
+        ORDER BY ts MEASURES COUNT(*) AS n AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B+) WITHIN INTERVAL '1' HOUR DEFINE B AS price > 1)"""
+    start = datetime(2026, 1, 31)
+    for last, count in ((timedelta(hours=1), 2), (timedelta(minutes=59, seconds=59), 3)):
+        times = [start, start + timedelta(minutes=5), start + last]
+        found = wex.from_sql(query, TICKER, dialect="flink").find({"ts": times, "price": [2.0] * 3})
+        assert found.to_pylist() == [{"n": count}]
+
+
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
@@ -149,6 +160,32 @@ def test_conditions(condition: str, expected: str) -> None:
     query = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a) DEFINE a AS {condition})"
     text = translated(query)
     assert f"let a = {expected}\n" in text or f"match [{expected}]\n" in text
+
+
+def test_counts_of_other_variables_in_a_loop() -> None:
+    query = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (b a+) DEFINE a AS price > COUNT(b.*))"
+    with pytest.raises(wex.SpecError, match="cannot be told"):
+        wex.from_sql(query, TICKER)
+    assert (
+        window(query.replace("COUNT(b.*)", "COUNT(a.*)"))[0] == "match any [price > count() - 1]+"
+    )
+
+
+def test_a_column_of_a_condition_that_is_dropped_still_may_not_be_null() -> None:
+    query = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(x) AS m
+        PATTERN (a b) DEFINE a AS x > LAST(b.x) OR ts > 0)"""
+    translation = wex.from_sql(query, {"ts": "int", "x": "int"})
+    assert "assume" in str(translation)
+    with pytest.raises(wex.DataError):
+        translation.find({"ts": [1, 2], "x": [1, None]})
+
+
+def test_rows_that_a_predicate_tells_from_the_others() -> None:
+    query = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (x a b* c)
+        DEFINE x AS price BETWEEN 5 AND 10, a AS price > 10, b AS price < 5,
+               c AS c.price > LAST(a.price) OR SUM(b.price) > 7)"""
+    told = "price > last(price) filter [price > 10][-1] or sum(price) filter [price < 5][-1] > 7"
+    assert window(query)[0] == f"match x a b* [{told}]"
 
 
 def test_columns_that_may_be_null_say_so() -> None:

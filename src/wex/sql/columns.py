@@ -72,13 +72,12 @@ class Columns:
     def find(self, name: Name) -> Column:
         """Return the column of a name, or fail with its place."""
         column = self.given.get(name.text)
-        if column is None and not name.quoted:
+        if not name.quoted and self.reader.dialect != "flink":  # where case matters
             same = [one for one in self.given.values() if one.name.upper() == name.key]
             column = same[0] if len(same) == 1 else None
             if len(same) > 1:
-                message = (
-                    f"`{name.text}` may be any of {', '.join(f'`{one.name}`' for one in same)}"
-                )
+                names = ", ".join(f"`{one.name}`" for one in same)
+                message = f"`{name.text}` may be any of {names}"
                 self.reader.fail("unknown-name", name.span, message, "write it in quotes")
         if column is None:
             message = f"the schema has no column `{name.text}`"

@@ -265,6 +265,8 @@ class Conditions(Values):
         column = self.columns.find(name_of(node.this, self.span))
         self.columns.deciding.add(column.name)
         row = self.row(node, where)
+        if row is None:
+            return self.told_row(node, column, where)
         if isinstance(row, NoRow):
             return Value(column.text, column.type, null=TRUE, always_null=True)
         if isinstance(row, FirstRow):
@@ -309,20 +311,30 @@ class Conditions(Values):
             null.append(Atom(f"{text} is null", opposite=f"{text} is not null"))
         return Value(text, column.type, guard=guard, null=either(*null))
 
-    def row(self, node: exp.Column, where: Where) -> Row:
-        """Return the row that a column is taken from."""
-        chosen, shown = self.scope.chosen(self, node)
+    def row(self, node: exp.Column, where: Where) -> Row | None:
+        """Return the row that a column is taken from, or None if that depends on the match."""
+        chosen, _ = self.scope.chosen(self, node)
         find = self.graph.first if where.first else self.graph.last
         row = find(self.position, chosen, where.offset)
         if row is None and not where.first and not where.offset:
             row = self.graph.only(self.position, chosen)
-        if row is None:
-            function = "FIRST" if where.first else "LAST"
-            what = f"{function}({shown}{f', {where.offset}' if where.offset else ''})"
-            message = f"{what} is not a certain row here: how far back it is depends on the match"
-            hint = "WEX looks back a fixed number of rows, to the first row, or at aggregates: PREV(…), FIRST(…) of the first variable, MAX(…)"
-            self.refuse(node, message, hint)
         return row
+
+    def told_row(self, node: exp.Column, column: Column, where: Where) -> Value:
+        """Return the value in a row that only a predicate tells from the others, or fail."""
+        from wex.sql.running import filtered_row  # noqa: PLC0415  (it uses this module)
+
+        chosen, shown = self.scope.chosen(self, node)
+        if not where.offset and not where.earlier:
+            value = filtered_row(self, column, chosen, first=where.first)
+            if value is not None:
+                self.columns.ask_value(column, self.place(node))
+                return value
+        function = "FIRST" if where.first else "LAST"
+        what = f"{function}({shown}{f', {where.offset}' if where.offset else ''})"
+        message = f"{what} is not a certain row here: how far back it is depends on the match"
+        hint = "WEX looks back a fixed number of rows, to the first row, or at aggregates: PREV(…), FIRST(…) of the first variable, MAX(…)"
+        return self.refuse(node, message, hint)
 
     # --- Aggregates
 

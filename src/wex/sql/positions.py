@@ -208,10 +208,11 @@ class Graph:
         for _ in range(2 * len(reached) + 2):
             changed = False
             for one in [*reached, position]:
-                weight = int(one != position and not chosen(one))
                 for previous in self.before[one]:
                     if previous not in least:
                         continue
+                    # The position itself may precede itself, in a loop.
+                    weight = int(previous != START and not chosen(previous))
                     low, high = least[previous] + weight, most[previous] + weight
                     if one not in least or low < least[one] or high > most[one]:
                         least[one] = min(low, least.get(one, low))

@@ -470,6 +470,7 @@ class _Clauses:
     def check(self, query: Query) -> None:
         """Check that definitions and subsets are about variables of the pattern."""
         keys = {one.name.key for one in variables(query.pattern)}
+        self.check_case([one.name for one in variables(query.pattern)])
         for name, members in query.subsets.values():
             if name.key in keys:
                 self.reader.fail(
@@ -484,6 +485,15 @@ class _Clauses:
             self.known(name, keys)
         if query.skip and query.skip.variable:
             self.known(query.skip.variable, keys | set(query.subsets))
+
+    def check_case(self, names: Sequence[Name]) -> None:
+        """Refuse variables that differ in case only where that makes them different."""
+        spelled: dict[str, str] = {}
+        for name in names:
+            first = spelled.setdefault(name.key, name.text)
+            if self.reader.dialect == "flink" and first != name.text:
+                message = f"`{first}` and `{name.text}` are two variables in Flink"
+                self.reader.refuse(name.span, message, "give them names that differ in letters")
 
     def known(self, name: Name, keys: set[str]) -> None:
         if name.key not in keys:

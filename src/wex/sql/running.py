@@ -153,7 +153,7 @@ class _Running:
         first_other = graph.only(position, lambda one: not chosen(one))
         if self.aggregate == "sum" and self.type == "int" and current and first_other is not None:
             return self._without_first()
-        return self._filtered(rows, earlier - rows, current)
+        return self._filtered(chosen)
 
     def _of(self, current: bool, condition: str = "") -> Value:
         """Return the aggregate over all rows, or all that satisfy a predicate, up to this row or the one before."""
@@ -197,18 +197,47 @@ class _Running:
         value = self.conditions.value(arguments_of(self.node)[0])
         return replace(value, type=self.type)
 
-    def _filtered(self, rows: set[int], others: set[int], current: bool) -> Value:
+    def _filtered(self, chosen: Callable[[int], bool]) -> Value:
         """Return the aggregate with a filter, if a predicate tells the rows from the others."""
-        conditions = self.conditions
-        wanted = rows | ({conditions.position} if current else set())
-        condition = either(*(conditions.scope.plain(one) for one in wanted))
-        excluded = either(*(conditions.scope.plain(one) for one in others))
-        # A filter treats NULL as SQL does, so that `not` is different there.
-        known = condition != TRUE and not any(atom.own or atom.negated for atom in atoms(condition))
-        first = not current and START in conditions.graph.before[conditions.position]
-        if known and not first and conditions.columns_exclude(condition, excluded):
-            return self._of(current, show(condition))
-        shown = conditions.reader.source.text[slice(*conditions.place(self.node))]
+        condition = telling(self.conditions, chosen)
+        if condition is not None:
+            return self._of(chosen(self.conditions.position), condition)
+        shown = self.conditions.reader.source.text[slice(*self.conditions.place(self.node))]
         message = f"which rows `{shown}` is over cannot be told from the rows alone"
         hint = "aggregate over all rows, or let the definitions of the variables exclude each other"
-        return conditions.refuse(self.node, message, hint)
+        return self.conditions.refuse(self.node, message, hint)
+
+
+def telling(conditions: Conditions, chosen: Callable[[int], bool]) -> str | None:
+    """Return a predicate that, of the rows so far, only those that are chosen satisfy, if one is known.
+
+    If the current row is chosen, its own definition has to be true for the answer to matter.
+    """
+    graph, position = conditions.graph, conditions.position
+    earlier, current = graph.ancestors(position), chosen(position)
+    wanted = {one for one in earlier if chosen(one)} | ({position} if current else set())
+    condition = either(*(conditions.scope.plain(one) for one in wanted))
+    excluded = either(*(conditions.scope.plain(one) for one in earlier if not chosen(one)))
+    # A filter treats NULL as SQL does, so that `not` is different there.
+    if condition == TRUE or any(atom.own or atom.negated for atom in atoms(condition)):
+        return None
+    if not current and START in graph.before[position]:  # nothing precedes the first row
+        return None
+    return show(condition) if conditions.columns_exclude(condition, excluded) else None
+
+
+def filtered_row(
+    conditions: Conditions, column: Column, chosen: Callable[[int], bool], *, first: bool
+) -> Value | None:
+    """Return the first or last value of a column in rows that a predicate tells from the others."""
+    condition = telling(conditions, chosen)
+    if condition is None:
+        return None
+    index = "" if chosen(conditions.position) else "[-1]"
+    counted = f"count() filter [{condition}]{index}"
+    return Value(
+        f"{'first' if first else 'last'}({column.text}) filter [{condition}]{index}",
+        column.type,
+        own=True,
+        null=Atom(f"{counted} = 0", own=True, opposite=f"{counted} > 0"),
+    )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from wex.compile.guards import guarded_fields
 from wex.errors import SpecError
-from wex.spec import parse, tree
+from wex.spec import meaning, parse, tree
 from wex.spec.types import UNITS
 from wex.sql.columns import Columns, given_columns
 from wex.sql.conditions import Conditions, Scope
@@ -257,14 +258,13 @@ class _Translator:
         if measures:
             clauses.append(f"  measure {', '.join(measures)}")
         head = self.stream(columns, spelling)
-        items = [
-            head,
-            *written.lets(),
-            *columns.assumptions(),
-            f"window {spelling.window}",
-            *clauses,
-        ]
-        spec = self.parsed("\n".join(items), columns)
+        before, after = [head, *written.lets()], [f"window {spelling.window}", *clauses]
+        # A condition that is always or never true is not in the spec, nor are its columns.
+        bare = self.parsed("\n".join([*before, *after]), columns)
+        columns.deciding = set(guarded_fields(meaning(bare)))
+        assumptions = columns.assumptions()
+        items = [*before, *assumptions, *after]
+        spec = self.parsed("\n".join(items), columns) if assumptions else bare
         return Translation(
             spec,
             tuple(name.text for name in query.partition),
