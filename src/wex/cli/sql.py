@@ -92,7 +92,8 @@ def query_text(query: str) -> tuple[str, str]:
 
 def alone(reader: Reader, statement: Statement, tables: dict[str, str]) -> pa.Table | None:
     """Return the result of a query that is nothing but a MATCH_RECOGNIZE; None for any other."""
-    from wex.sql.query import match_at, parsed_query  # noqa: PLC0415
+    from wex.sql.query import match_at  # noqa: PLC0415
+    from wex.sql.selection import parsed_query  # noqa: PLC0415
     from wex.sql.translation import translated_query  # noqa: PLC0415
 
     for match in statement.matches:  # their mistakes are told before Spark starts

@@ -1,11 +1,10 @@
-"""The clauses of a query with one MATCH_RECOGNIZE."""
+"""The clauses of a MATCH_RECOGNIZE."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wex.spec.problems import Span
 from wex.sql.pattern import Pattern, parsed_pattern, variables
 from wex.sql.reader import Name, Reader, Token, span_of, split
 
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlglot import exp
+
+    from wex.spec.problems import Span
 
 
 @dataclass(frozen=True)
@@ -76,33 +77,6 @@ CLAUSES = (
 )
 
 
-def parsed_query(reader: Reader) -> Query:
-    """Return the clauses of a query."""
-    tokens = reader.tokens
-    starts = [n for n, token in enumerate(tokens) if token.word == "MATCH_RECOGNIZE"]
-    if len(starts) != 1:
-        span = tokens[starts[1]].span if starts else Span(0, 1)
-        message = f"expected one MATCH_RECOGNIZE, found {len(starts)}"
-        reader.fail(
-            "syntax",
-            span,
-            message,
-            "translate one pattern at a time: FROM table MATCH_RECOGNIZE (…)",
-        )
-    start = starts[0]
-    if start + 1 >= len(tokens) or tokens[start + 1].word != "(":
-        reader.fail(
-            "syntax",
-            tokens[start].span,
-            "MATCH_RECOGNIZE has no clauses",
-            "write them in parentheses",
-        )
-    query, end = match_at(reader, start, _table(reader, tokens[:start]))
-    alias = _alias(reader, tokens[end + 1 :])
-    query.selected = _selected(reader, tokens[:start], alias)
-    return query
-
-
 def match_at(reader: Reader, start: int, table: Name) -> tuple[Query, int]:
     """Return the clauses of the MATCH_RECOGNIZE at a token, and where it is closed."""
     tokens = reader.tokens
@@ -121,89 +95,9 @@ def _closing(tokens: Sequence[Token], start: int) -> int:
     raise AssertionError(start)
 
 
-# --- Around MATCH_RECOGNIZE
-
-
-def _table(reader: Reader, tokens: Sequence[Token]) -> Name:
-    """Return the table before MATCH_RECOGNIZE: the last name after FROM."""
-    froms = [n for n, token in enumerate(tokens) if token.word == "FROM"]
-    named = tokens[froms[-1] + 1 :] if froms else tokens
-    dotted = [token for n, token in enumerate(named) if n % 2 == 0]
-    good = len(named) % 2 == 1 and all(token.word == "." for token in named[1::2])
-    if not good or not all(_is_name(token) for token in dotted):
-        span = span_of(named) if named else Span(0, 1)
-        message = "expected a table before MATCH_RECOGNIZE"
-        reader.refuse(
-            span,
-            message,
-            "make a view or a table of anything else: joins, filters and subqueries stay in SQL",
-        )
-    return Name(named[-1].text, named[-1].span, named[-1].quoted)
-
-
-def _alias(reader: Reader, tokens: Sequence[Token]) -> str:
-    """Return the alias behind MATCH_RECOGNIZE, and refuse everything else that follows."""
-    rest = [token for token in tokens if token.word != ";"]
-    if rest and rest[0].word == "AS":
-        rest = rest[1:]
-    if len(rest) > 1 or (
-        rest and (not _is_name(rest[0]) or rest[0].word in {"WHERE", "ORDER", "LIMIT"})
-    ):
-        span = span_of(
-            rest[1:]
-            if _is_name(rest[0]) and len(rest) > 1 and rest[0].word not in {"WHERE"}
-            else rest
-        )
-        message = "what follows MATCH_RECOGNIZE is not part of the pattern"
-        reader.refuse(span, message, "apply it to the windows that are found: they are a table")
-    return Name(rest[0].text, rest[0].span, rest[0].quoted).key if rest else ""
-
-
-def _selected(
-    reader: Reader, tokens: Sequence[Token], alias: str
-) -> list[tuple[Name, Name]] | None:
-    """Return the columns between SELECT and FROM; None for all."""
-    froms = [n for n, token in enumerate(tokens) if token.word == "FROM"]
-    if not froms:
-        return None
-    if tokens[0].word != "SELECT" or len(froms) > 1:
-        reader.refuse(
-            tokens[0].span,
-            "expected SELECT … FROM table MATCH_RECOGNIZE (…)",
-            "make views of other queries",
-        )
-    parts = split(tokens[1 : froms[0]])
-    chosen = []
-    for part in parts:
-        words = [token.word for token in part]
-        if words[-1:] == ["*"] and len(words) in {1, 3}:
-            return (
-                None
-                if len(parts) == 1
-                else reader.refuse(span_of(part), "`*` beside other columns", "name the columns")
-            )
-        column = part[2:] if words[1:2] == ["."] else part
-        names = [token for token in column if token.word != "AS"]
-        qualified = (
-            words[1:2] != ["."] or Name(part[0].text, part[0].span, part[0].quoted).key == alias
-        )
-        if not qualified or len(names) not in {1, 2} or not all(map(_is_name, names)):
-            span = span_of(part) if part else tokens[0].span
-            reader.refuse(
-                span,
-                "expected a column of the result",
-                "compute with the windows that are found: they are a table",
-            )
-        old, new = names[0], names[-1]
-        chosen.append((Name(old.text, old.span, old.quoted), Name(new.text, new.span, new.quoted)))
-    return chosen
-
-
-def _is_name(token: Token) -> bool:
+def is_name(token: Token) -> bool:
+    """Tell whether a token can be a name."""
     return token.quoted or (token.text.replace("$", "_").isidentifier() and token.kind != "STRING")
-
-
-# --- Inside of MATCH_RECOGNIZE
 
 
 class _Clauses:
@@ -294,7 +188,7 @@ class _Clauses:
             return []
         found = []
         for part in split(self.until(CLAUSES[1:])):
-            if len(part) != 1 or not _is_name(part[0]):
+            if len(part) != 1 or not is_name(part[0]):
                 span = span_of(part) if part else self.whole
                 self.reader.refuse(
                     span,
@@ -315,7 +209,7 @@ class _Clauses:
                 self.reader.refuse(span_of(part), "a stream has one direction: ascending", hint)
             if (
                 not part
-                or not _is_name(part[0])
+                or not is_name(part[0])
                 or not set(words) <= {"ASC", "NULLS", "FIRST", "LAST"}
             ):
                 span = span_of(part) if part else self.whole
@@ -330,7 +224,7 @@ class _Clauses:
             return []
         found = []
         for part in split(self.until(CLAUSES[3:])):
-            if len(part) < 2 or not _is_name(part[-1]):
+            if len(part) < 2 or not is_name(part[-1]):
                 span = span_of(part) if part else self.whole
                 self.reader.fail(
                     "syntax", span, "a measure needs a name", "write: LAST(a.price) AS price"
@@ -372,7 +266,7 @@ class _Clauses:
         elif self.take("TO"):
             to = "first" if self.take("FIRST") else "last"
             _ = to == "last" and self.take("LAST")
-            if self.at < len(self.tokens) and _is_name(self.tokens[self.at]):
+            if self.at < len(self.tokens) and is_name(self.tokens[self.at]):
                 token = self.tokens[self.at]
                 variable = Name(token.text, token.span, token.quoted)
                 self.at += 1
@@ -416,7 +310,7 @@ class _Clauses:
                 len(part) < 5
                 or words[1:3] != ["=", "("]
                 or words[-1] != ")"
-                or not all(map(_is_name, members[::2]))
+                or not all(map(is_name, members[::2]))
             ):
                 self.reader.fail(
                     "syntax",
@@ -432,7 +326,7 @@ class _Clauses:
 
     def definitions(self, query: Query) -> None:
         for part in split(self.until(())):
-            if len(part) < 3 or not _is_name(part[0]) or part[1].word != "AS":
+            if len(part) < 3 or not is_name(part[0]) or part[1].word != "AS":
                 span = span_of(part) if part else self.whole
                 self.reader.fail(
                     "syntax",
@@ -456,7 +350,7 @@ class _Clauses:
         noted: dict[str, set[int]] = {"RUNNING": set(), "FINAL": set()}
         for n, token in enumerate(tokens):
             calls = n + 2 < len(tokens) and tokens[n + 2].word == "("
-            if token.word in noted and calls and _is_name(tokens[n + 1]):
+            if token.word in noted and calls and is_name(tokens[n + 1]):
                 noted[token.word].add(tokens[n + 1].span.start)
             else:
                 kept.append(token)

@@ -26,9 +26,9 @@ from wex.sql.pattern import (
     variables,
 )
 from wex.sql.positions import Back, Graph, graph_of
-from wex.sql.query import Query, parsed_query
 from wex.sql.reader import Reader, known_dialect
 from wex.sql.result import Translation
+from wex.sql.selection import parsed_query
 from wex.sql.values import name_of
 from wex.sql.writing import PatternText, Spelling
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wex.spec.problems import Span
+    from wex.sql.query import Query
 
 MOST_PEELED = 2  # rows at the beginning of a loop that may have conditions of their own
 
