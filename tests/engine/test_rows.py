@@ -301,7 +301,7 @@ def test_a_state_without_the_events_of_an_open_window_is_damaged() -> None:
     short = saved.streams.set_column(counts, "#tail", pa.array([1]))
     forged = RunningStreams(engine)
     forged.resume(replace(saved, streams=short, lists={**saved.lists, "tail": tail}))
-    with pytest.raises(wex.StateError, match="last events are missing"):
+    with pytest.raises(wex.StateError, match="events of open windows are missing"):
         RunningStreams(engine, forged.saved())
 
 

@@ -214,13 +214,15 @@ class Engine:
     def events_kept(self, state: State) -> Ints | int:
         """Return how many last events of each stream a state must have, if there are so many.
 
-        Where windows are parsed when they end, or become rows, that is all events from their oldest
-        start on, and those that their first events look back at.
+        Where windows become rows, or are parsed when they end, that is all events from their oldest
+        start on; to parse them, also those that their first events look back at.
         """
         if not self.keeping:
             return self.tail
+        parsed = [at for at in self.keeping if self.windows[at].labels is not None]
         since: Ints = state.positions - oldest_starts(state, self.keeping)
-        return since + self.tail
+        since_parsed = state.positions - oldest_starts(state, parsed)
+        return np.maximum(np.maximum(since, self.tail), since_parsed + self.tail)
 
     # --- Results
 
