@@ -28,7 +28,7 @@ from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import BadRowFilter
 from wex.examples import market
-from wex.spark import create_view, internals, recovered, register, windows
+from wex.spark import create_view, internals, recovered, register, sql, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
@@ -224,6 +224,50 @@ def table_functions(spark: SparkSession) -> None:
         "stream s (t int, v other) order by t window w match any measure first(v) as f"
     )
     wrong(lambda: register(spark, "other", other), "no-type")
+
+
+V = """
+    MATCH_RECOGNIZE (
+      PARTITION BY symbol ORDER BY ts
+      MEASURES FIRST(ts) AS since, LAST(down.price) AS bottom, COUNT(*) AS n{measures}
+      {rows} ROW{s} PER MATCH
+      PATTERN (a down{{2,}} up+) DEFINE down AS price < PREV(price), up AS price > PREV(price))"""
+ONE = V.format(measures=", MATCH_NUMBER() AS number", rows="ONE", s="")
+ALL = V.format(measures=", CLASSIFIER() AS part", rows="ALL", s="S").replace(
+    "FIRST(", "FINAL FIRST("
+)
+ALL = ALL.replace("LAST(", "FINAL LAST(").replace("COUNT(", "FINAL COUNT(")
+
+
+def statements(spark: SparkSession) -> None:
+    table = market.trades(2_000, 5)
+    frame = spark.createDataFrame(table)
+    frame.createOrReplaceTempView("trades")
+    expected = wex.from_sql(f"SELECT * FROM trades {ONE}", frame).find(table)
+    assert expected.num_rows > 20
+    assert rows(sql(spark, f"SELECT * FROM trades {ONE};").toArrow()) == rows(expected)
+    (row,) = sql(
+        spark,
+        f"""
+        WITH recent AS (SELECT *, '{{}}' AS brackets FROM trades -- all of them
+                        WHERE price IS NOT NULL),
+             found AS (SELECT * FROM recent {ONE})
+        SELECT sum(f.n) AS n, max(f.number) AS number, count(m.bottom) AS pairs
+        FROM found f LEFT JOIN (SELECT * FROM trades) {ONE} AS m
+          ON f.symbol = m.symbol AND f.since = m.since
+        """,
+    ).collect()
+    assert row["n"] == sum(expected["n"].to_pylist())
+    assert (row["number"], row["pairs"]) == (max(expected["number"].to_pylist()), expected.num_rows)
+    every = wex.from_sql(f"SELECT symbol, ts, part, n FROM trades {ALL}", frame).find(table)
+    assert rows(sql(spark, f"SELECT symbol, ts, part, n FROM trades {ALL}").toArrow()) == rows(
+        every
+    )
+    assert sql(spark, "SELECT '{}' AS x").collect()[0]["x"] == "{}"
+    wrong(
+        lambda: sql(spark, f"SELECT * FROM trades {ONE.replace('price <', 'prise <')}"),
+        "unknown-name",
+    )
 
 
 def random_specs(spark: SparkSession) -> None:
@@ -534,7 +578,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, random_specs,
+    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

@@ -25,7 +25,7 @@ from wex.engine.input.bad_rows import BadRowFilter
 from wex.engine.streaming.bucket import Bucket, Rules
 from wex.errors import UnboundedError
 from wex.examples import market
-from wex.spark import windows
+from wex.spark import sql, windows
 from wex.spark.session import ROCKSDB
 from wex.spark.streaming import PROVIDER, check_version
 from wex.spark.streaming_job import counts_in
@@ -207,6 +207,26 @@ def rows_of_short_windows(spark: SparkSession, work: Path) -> None:
     assert "rows=True" in str(wrong(lambda: run(without, work, "rows"), "state-spec"))
     error = wrong(lambda: frame.transform(windows(TREND, rows=True)), "rows-unbounded")
     assert "within 1000 events" in str(error.hint)
+
+
+def statements_on_streams(spark: SparkSession, work: Path) -> None:
+    table = market.trades(1_500, 4).sort_by("ts")
+    written(table, work / "in", 3)
+    source(spark, work / "in").createOrReplaceTempView("live")
+    query = """
+      SELECT symbol, bottom * 2 AS twice FROM live MATCH_RECOGNIZE (
+        PARTITION BY symbol ORDER BY ts
+        MEASURES LAST(down.price) AS bottom{number}
+        PATTERN (a down{{2}} up) DEFINE down AS price < PREV(price), up AS price > PREV(price))"""
+    result, _ = run(sql(spark, query.format(number="")), work, "statement")
+    plain = (
+        query.format(number="").replace("bottom * 2 AS twice", "bottom").replace("live", "trades")
+    )
+    expected = wex.from_sql(plain, table.schema).find(table)
+    found = sorted(zip(result["symbol"].to_pylist(), result["twice"].to_pylist(), strict=True))
+    assert found == sorted((row["symbol"], row["bottom"] * 2) for row in expected.to_pylist())
+    assert len(found) > 10
+    wrong(lambda: sql(spark, query.format(number=", MATCH_NUMBER() AS n")), "match-number")
 
 
 def late_rows(spark: SparkSession, work: Path) -> None:
@@ -568,7 +588,7 @@ def poison(spark: SparkSession, work: Path) -> None:
 
 
 CASES: list[Callable[[SparkSession, Path], None]] = [
-    any_batches, within_the_watermark, rows_of_short_windows, late_rows, silent_keys, keys_that_come_and_go,
+    any_batches, within_the_watermark, rows_of_short_windows, statements_on_streams, late_rows, silent_keys, keys_that_come_and_go,
     like_session_window, not_paid_in_time, restarts, upgrades, downstream,
     output_modes, two_specs, zones, poison, still_readable, refusals,
 ]  # fmt: skip

@@ -273,6 +273,33 @@ def test_schemas_of_spark() -> None:
     assert "(ts timestamp, price real, size int)" in translated(query, "spark", schema)
 
 
+ALL_ROWS = """
+    SELECT * FROM ticks MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY ts
+      MEASURES MATCH_NUMBER() AS number, CLASSIFIER() AS variable, FINAL LAST(price) AS top
+      ALL ROWS PER MATCH
+      PATTERN (a down+ up+) DEFINE down AS price < PREV(price), up AS price > PREV(price))"""
+TICKS = {
+    "k": ["x"] * 8 + ["y"] * 3,
+    "ts": list(range(11)),
+    "price": [3.0, 2.0, 1.0, 2.0, 3.0, 1.0, 5.0, 5.0, 2.0, 1.0, 4.0],
+    "note": list("abcdefghijk"),
+}
+
+
+def test_all_rows_of_a_match() -> None:
+    types = {"k": "string", "ts": "int not null", "price": "real"}
+    rows = wex.from_sql(ALL_ROWS, types).find(TICKS)
+    assert rows.column_names == ["k", "ts", "number", "variable", "top", "price", "note"]
+    assert rows["note"].to_pylist() == list("abcdeijk")
+    assert rows["number"].to_pylist() == [1] * 8
+    assert rows["variable"].to_pylist() == ["A", "DOWN", "DOWN", "UP", "UP", "A", "DOWN", "UP"]
+    assert rows["top"].to_pylist() == [3.0] * 5 + [4.0] * 3
+    excluding = ALL_ROWS.replace("down+ up", "{- down+ -} up").replace("*", "note, ts AS at", 1)
+    less = wex.from_sql(excluding, types | {"note": "string"}).find(TICKS)
+    assert less.to_pydict() == {"note": list("adeik"), "at": [0, 3, 4, 8, 10]}
+
+
 def test_all_rows_are_a_flag() -> None:
     query = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES FINAL COUNT(*) AS n, CLASSIFIER() AS c
         ALL ROWS PER MATCH PATTERN (a {- b -}) DEFINE a AS price > 1)"""

@@ -222,7 +222,8 @@ class Engine:
         parsed = [at for at in self.keeping if self.windows[at].labels is not None]
         since: Ints = state.positions - oldest_starts(state, self.keeping)
         since_parsed = state.positions - oldest_starts(state, parsed)
-        return np.maximum(np.maximum(since, self.tail), since_parsed + self.tail)
+        kept: Ints = np.maximum(np.maximum(since, self.tail), since_parsed + self.tail)
+        return kept
 
     # --- Results
 

@@ -72,7 +72,9 @@ def matches(rows: DataFrame, translation: Translation) -> DataFrame:
             message = (
                 "MATCH_NUMBER() counts all matches of a key, which a stream without end cannot"
             )
-            raise WexError("endless", message, "leave it out, or number the rows of the result")
+            raise WexError(
+                "match-number", message, "leave it out, or number the rows of the result"
+            )
         order = Window.partitionBy(*keys).orderBy("start_index")
         columns.append(F.dense_rank().over(order).cast("bigint").alias(new))
     return found.select(*columns)

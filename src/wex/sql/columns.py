@@ -130,10 +130,12 @@ def given_columns(schema: object) -> dict[str, Column]:
     """Return the columns of a schema: a dict of types, a schema of Arrow or Spark, or the data itself."""
     if schema is None:
         return {}
-    if hasattr(schema, "__arrow_c_stream__"):  # an Arrow table, or a DataFrame of pandas or polars
+    if hasattr(schema, "sparkSession"):  # a DataFrame, whose rows are not asked for
+        schema = schema.schema  # type: ignore[attr-defined]
+    elif hasattr(
+        schema, "__arrow_c_stream__"
+    ):  # an Arrow table, or a DataFrame of pandas or polars
         schema = pa.RecordBatchReader.from_stream(schema).schema
-    elif hasattr(schema, "schema") and not isinstance(schema, Mapping):  # a DataFrame of Spark
-        schema = schema.schema
     if isinstance(schema, Mapping):
         return {str(name): _declared(str(name), type_) for name, type_ in schema.items()}
     fields: Any = getattr(schema, "fields", schema)
