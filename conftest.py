@@ -3,8 +3,6 @@
 - `python` blocks run, one after the other, in a folder of their own.
 - `wex` blocks are specs; one without a `stream` stands under the last stream on its page. Python blocks
   know the last one as `last_spec`.
-- a `wex` block behind a comment such as `<!-- labels -->` uses what the language does not have yet: it is
-  skipped, with the Python blocks up to the next spec, as long as `COMING` names it.
 - a `wex` or `csv` block behind a comment `<!-- file: NAME -->` is written to that file, too.
 - `console` blocks run: `$ command` and what it prints.
 """
@@ -18,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,22 +25,13 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 import wex
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sybil import Document, Region
-    from sybil.typing import Evaluator
-
 # Warnings about specs cost an analysis each; tests of them switch the logger on.
 logging.getLogger("wex").setLevel(logging.ERROR)
-
-# Constructs that pages show and the language does not have yet. Empty when it has them all.
-COMING: frozenset[str] = frozenset()
 
 # Laws are tried on other examples in every run, except where a run decides about a change.
 PROFILES = {
     "default": settings(max_examples=200),
-    "ci": settings(max_examples=200, derandomize=True),
+    "ci": settings(max_examples=100, derandomize=True),
     "thorough": settings(max_examples=5000),
 }
 SPARK = [  # the files with the longest jobs first
@@ -81,7 +70,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def _enter_folder(namespace: dict[str, Any]) -> None:
     namespace["_folder"] = tempfile.TemporaryDirectory()
     namespace["_home"] = Path.cwd()
-    namespace["_stream"] = namespace["_coming"] = ""
+    namespace["_stream"] = ""
     os.chdir(namespace["_folder"].name)
 
 
@@ -92,35 +81,12 @@ def _leave_folder(namespace: dict[str, Any]) -> None:
 
 def _spec_block(example: Example) -> None:
     text = str(example.parsed)
-    marked = re.search(r"<!-- (\w+) -->$", _text_before(example))
-    example.namespace["_coming"] = marked[1] if marked else ""
-    _skip_what_is_coming(example)
     _write_file(example)
     if re.search(r"^stream\b", text, re.MULTILINE):
         example.namespace["_stream"] = text
     else:
         text = f"{example.namespace['_stream']}\n{text}"
     example.namespace["last_spec"] = wex.parse(text)
-
-
-def _skip_what_is_coming(example: Example) -> None:
-    if example.namespace["_coming"] in COMING:
-        pytest.skip(f"the language has no {example.namespace['_coming']} yet")
-
-
-def _python_blocks(document: Document) -> Iterator[Region]:
-    """Yield the Python blocks of a page; those that run a skipped spec are skipped, too."""
-
-    def unless_coming(run: Evaluator | None) -> Evaluator:
-        def evaluate(example: Example) -> str | None:
-            _skip_what_is_coming(example)
-            return run(example) if run else None
-
-        return evaluate
-
-    for region in PythonCodeBlockParser()(document):
-        region.evaluator = unless_coming(region.evaluator)
-        yield region
 
 
 def _wrong_block(example: Example) -> None:
@@ -157,7 +123,7 @@ def _console_block(example: Example) -> None:
 
 pytest_collect_file = Sybil(
     parsers=[
-        _python_blocks,
+        PythonCodeBlockParser(),
         CodeBlockParser("wex", _spec_block),
         CodeBlockParser("wex-wrong", _wrong_block),
         CodeBlockParser("csv", _write_file),

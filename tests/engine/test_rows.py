@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from random import Random
@@ -24,6 +25,9 @@ from tests.engine.compare import (
     outcome,
     prefers,
 )
+from tests.engine.test_labels import Word, words
+from tests.engine.test_labels import specs as labelled_specs
+from tests.engine.test_labels import table as labelled_table
 from tests.engine.ways import in_batches
 from tests.strategies import fewer, streams
 from tests.strategies.mixed import mixed_specs, random_streams
@@ -413,3 +417,34 @@ def test_files_have_the_same_rows(tmp_path: Path, ordered: bool) -> None:
     assert found.equals(expected)
     own = wex.find_in_file(spec, tmp_path / "data.parquet", rows=True, where_key={"k": "k1"})
     assert own.equals(expected.filter(pa.compute.equal(expected["k"], "k1")))
+
+
+# --- Labels
+
+
+@fewer(2)
+@given(labelled_specs(), words, st.sets(st.integers(1, 10), max_size=3))
+def test_rows_show_the_labels_of_the_definition_in_any_pieces(
+    spec: tree.Spec, word: Word, cuts: set[int]
+) -> None:
+    windows = [replace(window, measures=(), having=None) for window in spec.windows]
+    spec = wex.parse(str(replace(spec, windows=tuple(windows), source=None)))
+    data = labelled_table(word)
+    found, expected = rows(spec, data), rows_by_definition(spec, data)
+    assert found.to_pylist() == expected.to_pylist()
+    streams, parts = RunningStreams(rows_engine(spec)), []
+    for begin, end in pairwise([0, *sorted(cut for cut in cuts if cut < len(word)), len(word)]):
+        parts += streams.feed(data.slice(begin, end - begin)).to_pylist()
+    parts += streams.close().to_pylist()
+    assert sorted(map(place, parts)) == sorted(map(place, expected.to_pylist()))
+
+
+def place(row: dict[str, object]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in ("window_id", "event_index", "label"))
+
+
+def test_a_column_called_label_clashes_only_with_labels() -> None:
+    data = {"x": [1, 2], "label": ["a", "b"]}
+    assert wex.find("stream s (x int) window w match any", data, rows=True).num_rows == 2
+    with pytest.raises(wex.DataError, match="label"):
+        wex.find("stream s (x int) window w match l:any", data, rows=True)
