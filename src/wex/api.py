@@ -53,6 +53,7 @@ __all__ = [
     "parse",
     "to_formula",
     "to_regex",
+    "to_sql",
 ]
 
 # The modules of the public classes, and of the decorator `aggregate`, which is one.
@@ -166,6 +167,41 @@ def from_sql(
     from wex.sql import from_sql  # noqa: PLC0415
 
     return from_sql(query, schema, dialect, name)
+
+
+def to_sql(spec: SpecLike, window: str | None = None, *, dialect: str = "standard") -> str:
+    """Return a query with MATCH_RECOGNIZE whose matches are the windows of a spec.
+
+    What SQL cannot say is a SpecError that points at it. This needs sqlglot:
+    ``pip install 'wex-windows[sql]'``.
+
+    Parameters
+    ----------
+    spec
+        A spec or its text.
+    window
+        The name of the window, if the spec has several.
+    dialect
+        As for `from_sql`.
+
+    >>> import wex
+    >>> spec = "stream ticks (ts int, x int) order by ts window w match any [x > x[-1]]{2,} keep leftmost"
+    >>> print(wex.to_sql(spec))
+    SELECT *
+    FROM ticks MATCH_RECOGNIZE (
+      ORDER BY ts
+      ONE ROW PER MATCH
+      AFTER MATCH SKIP PAST LAST ROW
+      PATTERN (anything event{2,})
+      DEFINE
+        event AS x > PREV(x)
+    )
+    <BLANKLINE>
+    """
+    from wex.spec import as_spec  # noqa: PLC0415
+    from wex.sql import to_sql  # noqa: PLC0415
+
+    return to_sql(as_spec(spec), window, dialect)
 
 
 def to_regex(spec: SpecLike) -> Spec:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     "notation",
-    type=click.Choice(["regex", "formula"]),
+    type=click.Choice(["regex", "formula", "sql"]),
     help="Notation of the windows that are printed.  [required, except for a query]",
 )
 @click.option(
@@ -35,18 +35,21 @@ if TYPE_CHECKING:
 def translate(
     path: str, notation: str | None, columns: tuple[tuple[str, str], ...], dialect: str
 ) -> int:
-    """Print SPEC with all windows written as regular expressions, or all as formulas.
+    """Print SPEC with all windows written as regular expressions or as formulas, or as a query of SQL.
 
     A file that ends in .sql is a query with MATCH_RECOGNIZE, and is printed as a spec.
     """
     if path.lower().endswith(".sql"):
         spec = _query(path, dict(columns), dialect)
     elif notation is None:
-        raise click.UsageError("Missing option '--to'. Choose from: regex, formula")
+        raise click.UsageError("Missing option '--to'. Choose from: regex, formula, sql")
     else:
         spec = read_spec(path)
-    from wex.api import to_formula, to_regex  # noqa: PLC0415  (load the solver)
+    from wex.api import to_formula, to_regex, to_sql  # noqa: PLC0415  (load the solver)
 
+    if notation == "sql":
+        click.echo(to_sql(spec, dialect=dialect), nl=False)
+        return FINE
     if notation is not None:
         spec = to_regex(spec) if notation == "regex" else to_formula(spec)
     click.echo(str(spec), nl=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wex.errors import WexError
 
 if TYPE_CHECKING:
+    from wex.spec.tree import Spec
     from wex.sql.result import Translation
 
 
@@ -16,6 +17,14 @@ def require_sqlglot() -> None:
     if find_spec("sqlglot") is None:
         hint = "install it: pip install 'wex-windows[sql]'"
         raise WexError("no-sqlglot", "sqlglot, which reads SQL, is not installed", hint)
+
+
+def to_sql(spec: Spec, window: str | None, dialect: str) -> str:
+    """Return the query of a window of a spec."""
+    require_sqlglot()
+    from wex.sql.export import exported  # noqa: PLC0415
+
+    return exported(spec, window, dialect)
 
 
 def from_sql(query: str, schema: object, dialect: str, name: str) -> Translation:
