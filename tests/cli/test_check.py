@@ -172,7 +172,7 @@ def test_names_reach_the_terminal_as_they_are() -> None:
 def test_the_demo_shows_every_example() -> None:
     done = run("demo", "--examples")
     assert done.returncode == 0
-    assert b"14 specs, all of them fine." in done.stdout
+    assert b"15 specs, all of them fine." in done.stdout
 
 
 def test_the_version() -> None:
@@ -183,7 +183,7 @@ def test_the_version() -> None:
 def test_the_help_names_every_command() -> None:
     lines = run("--help").stdout.decode().partition("Commands:")[2].splitlines()
     names = [line.split()[0] for line in lines if line[2:3].strip()]
-    assert names == ["check", "demo", "equiv", "explain", "find", "run", "translate"]
+    assert names == ["check", "demo", "equiv", "explain", "find", "run", "sql", "translate"]
     for name in names:
         done = run(name, "--help")
         assert done.returncode == 0
