@@ -90,6 +90,12 @@ def test_what_flink_cannot_say(window: str) -> None:
         wex.to_sql(f"{STREAM} window w {window}", dialect="flink")
 
 
+def test_a_spec_that_was_built_has_places_too() -> None:
+    spec = replace(wex.parse(f"{STREAM} window w match ~up keep leftmost"), source=None)
+    with pytest.raises(wex.SpecError, match="neither"):
+        wex.to_sql(spec)
+
+
 def test_one_of_several_windows() -> None:
     text = f"{STREAM} window a match up keep leftmost window b match any keep leftmost"
     assert "PATTERN (anything)" in wex.to_sql(text, "b")
