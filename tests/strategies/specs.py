@@ -477,9 +477,17 @@ running_regexes = regexes_of(_running_atom) | st.builds(
 )
 
 
+def _unlabelled(measure: tree.Measure) -> tree.Measure:
+    own = measure.name.text.endswith("_own")  # a measure of labels themselves
+    value = tree.Call(name("count")) if own else tree.at_label(measure.value, "")
+    return replace(measure, value=value)
+
+
 def with_runs(window: tree.Window, run: tree.Runs) -> tree.Window:
     """Return a window of runs, with the clauses that it may have."""
+    measures = tuple(map(_unlabelled, window.measures))  # runs have no labels
     window = replace(window, pairs=(), where=None, until=None, runs=run, unpadded=False)
+    window = replace(window, measures=measures)
     if isinstance(run, tree.Sessions) and run.most is not None:
         window = replace(window, keep=None, sharing=None, within=None, having=None)
     return window
