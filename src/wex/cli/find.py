@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,23 +12,20 @@ from wex.cli import FINE
 from wex.cli.terminal import (
     Setting,
     counted,
-    out,
+    deliver,
     read_spec,
     reading_progress,
-    rows_table,
     warn_if_unbounded,
 )
 from wex.engine.files.options import in_python, in_shell, text_options
 from wex.engine.files.sources import STDIN, refuse_overwriting
-from wex.engine.files.writing import check_output, json_lines, write_table
+from wex.engine.files.writing import check_output
 from wex.engine.find import Request, find_in_files
 from wex.engine.input.key_filter import parse_keys
-from wex.errors import DataError, clean
+from wex.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-SHOWN = 20  # rows that are printed on a terminal
 
 
 @click.command(short_help="Find windows in files.")
@@ -137,17 +133,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     counts = f"{counted(window_count(windows), 'window')} in {counted(events, 'event')}"
     if rows_wanted:
         counts = f"{counted(windows.num_rows, 'row')} of {counts}"
-    if output is not None:
-        write_table(windows, Path(output), output_format)
-        click.echo(clean(f"{counts}, in {output}"), err=True)
-    elif json_wanted:
-        for line in json_lines(windows):
-            click.echo(line)
-    else:
-        shown = windows.num_rows if not sys.stdout.isatty() else SHOWN
-        out(wide=True).print(rows_table(windows.slice(0, shown)))
-        more = f", the first {shown} shown" if windows.num_rows > shown else ""
-        click.echo(clean(f"{counts}{more}"), err=True)
+    deliver(windows, counts, output, output_format, json_wanted=json_wanted)
     warn_if_unbounded(spec, windows)  # last, as it takes time
     return FINE
 

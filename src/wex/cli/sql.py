@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import Setting, counted, out, require_spark, rows_table
-from wex.engine.files.writing import check_output, json_lines, write_table
-from wex.errors import SpecError, WexError, clean
+from wex.cli.terminal import Setting, counted, deliver, require_spark
+from wex.engine.files.writing import check_output
+from wex.errors import SpecError, WexError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wex.sql.reader import Reader
     from wex.sql.statement import Statement
-
-SHOWN = 20  # rows that are printed on a terminal
 
 
 @click.command(short_help="Run a query with MATCH_RECOGNIZE.")
@@ -64,18 +61,7 @@ def sql(
     result = alone(reader, statement, tables)
     if result is None:
         result = with_spark(text, tables, master)
-    counts = counted(result.num_rows, "row")
-    if output is not None:
-        write_table(result, Path(output), None)
-        click.echo(clean(f"{counts}, in {output}"), err=True)
-    elif json_wanted:
-        for line in json_lines(result):
-            click.echo(line)
-    else:
-        shown = SHOWN if sys.stdout.isatty() else result.num_rows
-        out(wide=True).print(rows_table(result.slice(0, shown)))
-        more = f", the first {shown} shown" if result.num_rows > shown else ""
-        click.echo(clean(f"{counts}{more}"), err=True)
+    deliver(result, counted(result.num_rows, "row"), output, json_wanted=json_wanted)
     return FINE
 
 
@@ -134,6 +120,9 @@ def with_spark(text: str, tables: dict[str, str], master: str | None) -> pa.Tabl
     except WexError:
         raise
     except Exception as error:
-        raise error_for_user(error, Job(", ".join(tables.values()), "")) from error
+        explained = error_for_user(error, Job(", ".join(tables.values()), ""))
+        if explained.code == "spark-refused":
+            explained.hint = "correct the query; its tables are those that --input names"
+        raise explained from error
     finally:
         end_session(spark)

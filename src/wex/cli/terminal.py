@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from wex.spec.tree import Spec
 
 
+SHOWN = 20  # rows of a result that are printed on a terminal
 STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
 
 
@@ -39,6 +41,31 @@ def out(*, wide: bool = False) -> Console:
     """Return the console for results: colours and, if `wide`, cut lines only on a terminal."""
     width = 100_000 if wide and not sys.stdout.isatty() else None
     return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False, width=width)
+
+
+def deliver(
+    result: pa.Table,
+    counts: str,
+    output: str | None,
+    output_format: str | None = None,
+    *,
+    json_wanted: bool,
+) -> None:
+    """Write a result to a file, or print it, as JSON or as a table; `counts` says what it has."""
+    from wex.engine.files.writing import json_lines, write_table  # noqa: PLC0415  (loads Arrow)
+
+    if output is not None:
+        write_table(result, Path(output), output_format)
+        click.echo(clean(f"{counts}, in {output}"), err=True)
+        return
+    if json_wanted:
+        for line in json_lines(result):
+            click.echo(line)
+        return
+    shown = SHOWN if sys.stdout.isatty() else result.num_rows
+    out(wide=True).print(rows_table(result.slice(0, shown)))
+    more = f", the first {shown} shown" if result.num_rows > shown else ""
+    click.echo(clean(f"{counts}{more}"), err=True)
 
 
 def rows_table(table: pa.Table) -> Table:

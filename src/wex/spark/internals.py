@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 # The delay of a watermark, in the metadata of its column: no method of a DataFrame tells of a
 # watermark. Without this key, rows are processed as on a stream without a watermark.
 WATERMARK_DELAY = "spark.watermarkDelayMs"
-# PySpark logs the stack traces of Java to this logger, beside the exceptions that it raises.
-# Without a logger of this name, they are shown.
-TRACE_LOGGER = "DataFrameQueryContextLogger"
+# PySpark logs the stack traces of Java to these loggers, beside the exceptions that it raises.
+# Without loggers of these names, they are shown.
+TRACE_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
 def arrow_type_of(data_type: DataType) -> pa.DataType:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import wex
 from wex.errors import WexError
-from wex.spark.internals import TRACE_LOGGER, python_of_local_workers, started_by_spark_submit
+from wex.spark.internals import TRACE_LOGGERS, python_of_local_workers, started_by_spark_submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,7 +47,8 @@ def new_session(
 
     # Workers on this machine run the same Python, unless spark-submit has chosen one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    logging.getLogger(TRACE_LOGGER).disabled = True
+    for logger in TRACE_LOGGERS:
+        logging.getLogger(logger).disabled = True
     if quiet:  # the bridge logs stack traces, too, when the Java process has ended
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         logging.getLogger("py4j").propagate = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from wex.spec import tree
@@ -19,7 +20,7 @@ OPPOSITE = {"=": "<>", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 FORWARD_ONLY = ("flink",)  # systems whose conditions cannot read rows before the match
 
 
-class Values:
+class Values(ABC):
     """Writes values; what a field is depends on where it stands."""
 
     def __init__(self, query: ExportedQuery) -> None:
@@ -71,13 +72,13 @@ class Values:
         shown = f"{float(amount) * factor:g}" if factor != 1 else str(amount)
         return f"INTERVAL '{shown}' {unit}"
 
+    @abstractmethod
     def field(self, node: tree.Ref) -> str:
         """Return a field, as it is read where the value stands."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(self, node: tree.Call) -> str:
         """Return the result of a function."""
-        raise NotImplementedError
 
     def aggregate(self, node: tree.Call) -> str:
         """Return an aggregate over the rows of the match."""

@@ -8,6 +8,7 @@ its subclasses say what a column and an aggregate are.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -74,7 +75,7 @@ class Where:
     earlier: int = 0  # PREV; negative for NEXT
 
 
-class Values:
+class Values(ABC):
     """The values of the expressions in one place of a query."""
 
     def __init__(self, reader: Reader, columns: Columns, span: Span) -> None:
@@ -95,13 +96,13 @@ class Values:
 
     # --- To be said by subclasses
 
+    @abstractmethod
     def column(self, node: exp.Column, where: Where) -> Value:
         """Return the value of a column."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(self, node: exp.Expr, name: str, where: Where) -> Value:
         """Return the value of an aggregate, or of a function of MATCH_RECOGNIZE."""
-        raise NotImplementedError
 
     # --- Values
 
