@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak fuzz lint bench docs format pin clean
+.PHONY: help setup demo test soak fuzz lint bench bench-peers docs format pin clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## Make .venv from the pinned requirements and see to Java 17+
 	@sh scripts/ensure-java
@@ -44,6 +44,9 @@ bench: setup  ## Print the benchmarks, as ratios
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks
 
+bench-peers: setup  ## Compare with Flink SQL: matches and speed (installs Flink in .venv-flink)
+	$(BIN)/python -m benchmarks.peers
+
 docs: $(READY)  ## Build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -56,6 +59,8 @@ pin: $(READY)  ## Pin the requirements anew (downloads uv)
 	$(BIN)/pip install -q uv
 	$(BIN)/uv pip compile -q -U pyproject.toml --group dev --extra spark --extra sql --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.txt
+	echo apache-flink | $(BIN)/uv pip compile -q -U - --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/flink.txt
 
 clean:  ## Remove .venv and everything built
-	rm -rf $(VENV) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-flink build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

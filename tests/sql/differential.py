@@ -20,6 +20,7 @@ from tests.sql.generator import COLUMNS, Generator
 from tests.sql.labels import LABELS
 from tests.sql.writing import query_text
 from wex.engine.find import find
+from wex.sql.reader import DIALECTS
 from wex.sql.result import Translation
 
 ARROW = {"string": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
@@ -41,19 +42,19 @@ class Outcome:
 def compared(random: Random) -> Outcome:
     """Compare one random query with the oracle on random streams."""
     generator = Generator(random)
-    return compared_on(generator.query(), generator.table())
+    return compared_on(generator.query(), generator.table(), random.choice(list(DIALECTS)))
 
 
-def compared_on(query: o.Query, streams: list[list[o.Row]]) -> Outcome:
-    """Compare one query with the oracle on some streams."""
+def compared_on(query: o.Query, streams: list[list[o.Row]], dialect: str = "standard") -> Outcome:
+    """Compare one query with the oracle on some streams; random queries mean the same in all dialects."""
     text = query_text(query)
     try:
-        translation = wex.from_sql(text, COLUMNS)
+        translation = wex.from_sql(text, COLUMNS, dialect=dialect)
     except wex.SpecError as error:
         if error.code == "sql":
             return Outcome("refused", error.message)
         if not LABELS and query.measures and error.code in {"character", "syntax"}:
-            outcome = compared_on(replace(query, measures={}), streams)
+            outcome = compared_on(replace(query, measures={}), streams, dialect)
             return replace(outcome, kind="without labels") if outcome.kind == "same" else outcome
         raise AssertionError(f"{text}\n{error}") from error
     expected = expected_matches(query, streams)

@@ -10,6 +10,7 @@ import pytest
 
 import wex
 from tests.sql.labels import needs_labels
+from wex.sql.reader import DIALECTS
 
 TICKER = {
     "symbol": "varchar(10)",
@@ -324,3 +325,13 @@ def test_measures_of_variables_are_measures_of_labels() -> None:
         "keep leftmost",
         "measure last(DOWN.price) as bottom, count(U) as n, sum(UP.size * UP.price) as turnover, last(label()) as c",
     ]
+
+
+def test_offsets_of_first_and_last_in_every_dialect() -> None:
+    """Spark's own LAST(x, 1) means something else, and sqlglot's parser of Spark drops the 1."""
+    query = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(x, 1) AS second
+      AFTER MATCH SKIP PAST LAST ROW PATTERN (a b+) DEFINE b AS x > LAST(x, 1))"""
+    data = {"ts": [1, 2, 3, 4], "x": [5, 6, 7, 3]}
+    for dialect in DIALECTS:
+        translation = wex.from_sql(query, {"ts": "int", "x": "int"}, dialect=dialect)
+        assert translation.find(data).to_pylist() == [{"second": 6}], dialect

@@ -152,15 +152,17 @@ class Reader:
     # --- Expressions
 
     def expression(self, tokens: Sequence[Token]) -> exp.Expr:
-        """Return the tree of an expression, which is all of some tokens."""
+        """Return the tree of an expression, which is all of some tokens.
+
+        The tokens are those of the dialect, but functions are read as the standard's: Spark's own
+        LAST(x, 1) ignores NULL, and its parser drops the 1 of a row pattern.
+        """
         _check_operators(self, tokens)
         span = span_of(tokens)
         try:
-            parsed = (
-                _dialect(self.dialect)
-                .parser()
-                .parse_into(exp.Condition, [token.raw for token in tokens], self.source.text)
-            )
+            raws = [token.raw for token in tokens]
+            parser = _dialect("standard").parser()
+            parsed = parser.parse_into(exp.Condition, raws, self.source.text)
         except (
             SqlglotError,
             RecursionError,
