@@ -189,6 +189,45 @@ def test_union_concatenation_and_star_respect_the_initial_state_and_empty_parts(
     assert swing.star().accepts(events("aaba"))
 
 
+def printed_concatenation(first: KSLA, second: KSLA) -> KSLA:
+    """Return the automaton that the paper builds, state by state."""
+    shift = first.states
+    delta = {
+        **first.delta,
+        **{(a + shift, b + shift): guard for (a, b), guard in second.delta.items()},
+        **{
+            (a, b + shift): guard
+            for (s, b), guard in second.delta.items()
+            if s == 0
+            for a in first.final
+        },
+    }
+    final = frozenset(state + shift for state in second.final)
+    return KSLA(first.fields, first.lookback, first.states + second.states, final, delta)
+
+
+def test_the_printed_concatenation_fails_if_the_first_initial_state_is_final() -> None:
+    fields = meaning(wex.parse(LETTERS)).fields
+    a, b = predicate(LETTERS, "a"), predicate(LETTERS, "b")
+    loop = KSLA(fields, 0, 1, frozenset({0}), {(0, 0): a})
+    unfolded = KSLA(
+        fields, 0, 2, frozenset({1}), {(0, 1): a, (1, 1): a}
+    )  # without the empty sequence
+    one_b = KSLA(fields, 0, 2, frozenset({1}), {(0, 1): b})
+    words = all_words("abc", 4)
+    # In the paper a word has one gram at least: of these, both accept a, aa, aaa and so on.
+    assert all(loop.accepts(events(word)) == unfolded.accepts(events(word)) for word in words)
+    accepted = {
+        name: {word for word in words if printed_concatenation(first, one_b).accepts(events(word))}
+        for name, first in (("loop", loop), ("unfolded", unfolded))
+    }
+    assert accepted["unfolded"] == {"ab", "aab", "aaab"}
+    assert accepted["loop"] == {"b", "ab", "aab", "aaab"}  # `b` is no word of the two languages
+    # Where an automaton with a final initial state accepts the empty sequence, `b` is right.
+    assert loop.accepts([])
+    assert {word for word in words if (loop >> one_b).accepts(events(word))} == accepted["loop"]
+
+
 def test_complement_is_relative_to_all_sequences_of_grams() -> None:
     for k in range(3):
         nothing_before = numbers(f"after ~~() match any lookback {k}", [1, 2, 3, 4])
@@ -198,6 +237,15 @@ def test_complement_is_relative_to_all_sequences_of_grams() -> None:
         assert ksla.difference(some, twice) is None
         assert twice.accepts(events([-1] * k))
         assert not some.complement().accepts(events([-1] * k))
+        # Relative to the words of k+1 events or more, as in the paper: right for those words.
+        positive = automaton(NUMBERS, "any+", k)
+        printed = positive & (positive & some.complement()).complement()
+        for word in product((-1, 1), repeat=k + 2):
+            assert printed.accepts(events(word)) == some.accepts(events(word))
+            assert printed.accepts(events(word[:-1])) == some.accepts(events(word[:-1]))
+        assert not printed.accepts(
+            events([-1] * k)
+        )  # what a language with the empty one would lose
 
 
 # --- Section 3: window expressions
@@ -352,6 +400,34 @@ def test_repeated_transitions_do_not_repeat_over_a_finite_alphabet() -> None:
     words = ["".join(each) for each in product("abc", repeat=7)]
     overlaps = [most_sharing(each) for each in letters(f"match [g]+ {g}", words).values()]
     assert max(overlaps) == 2
+
+
+def test_repeated_transitions_do_not_repeat_over_a_dense_order() -> None:
+    moves = "let level = x = x[-1] let down = x < x[-1]"
+    g1 = "[(U1[-1] and U1) or (level[-1] and down)]"
+    g2 = "[(U1[-1] and level) or (down[-1] and down)]"
+    window = f"match ({g1} {g2})+ unpadded {moves}"
+    wa = automaton(f"{NUMBERS} {moves}", f"({g1} {g2})+", 2)
+    w1, w2, w3 = [0, 0, 1], [2, 2], [1, 0]
+
+    def windows_of(values: Sequence[float]) -> Windows:
+        found = wex.find(f"{NUMBERS} window w {window}", {"x": [*map(float, values)]})
+        return set(
+            zip(found["start_index"].to_pylist(), found["end_index"].to_pylist(), strict=True)
+        )
+
+    (q,) = wa.final
+    # PA and S are `any*`. w1[:k] w2 leads from the initial state to q, and w3 from q to q.
+    assert wa.runs(events(w1[-2:] + w2 + w3)) == [{0}, {1}, {q}, {1}, {q}]
+    # w1[:k] w2 leads from q to q, too, along the transitions that w3 takes.
+    looped = {(0, 1): wa.guard(q, 1), (1, 0): wa.guard(1, q)}
+    from_q = KSLA(wa.fields, 2, 2, frozenset({0}), looped)
+    assert from_q.runs(events(w1[-2:] + w2)) == from_q.runs(events(w2 + w3)) == [{0}, {1}, {0}]
+    # Yet g1 g2 leads from a rise to a level, from there to a fall, and from there nowhere.
+    assert all(most_sharing(windows_of(values)) <= 2 for values in product(range(3), repeat=6))
+    assert most_sharing(windows_of([*w1, *w2, *w3])) == 2
+    overlap = wex.check(f"{NUMBERS} window w {window}")["w"].overlap
+    assert (overlap.bound, overlap.exact) == (2, True)
 
 
 def test_completion_needs_complete_types() -> None:
