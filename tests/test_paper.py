@@ -73,7 +73,7 @@ def compiled(stream: str, window: str) -> CompiledWindow:
 def automaton(stream: str, regex: str, lookback: int = 0) -> KSLA:
     """Return the k-SLA of a regular expression."""
     found = meaning(wex.parse(f"{stream} window w match {regex}"))
-    return ksla.from_regex(found.expanded.windows[0].pairs[0].match, found.fields, lookback)
+    return KSLA.from_regex(found.expanded.windows[0].pairs[0].match, found.fields, lookback)
 
 
 def predicate(stream: str, text: str) -> tree.Expr:
@@ -96,9 +96,9 @@ def test_a_run_has_one_step_per_gram() -> None:
     two_grams = KSLA({"x": REAL}, 2, 3, frozenset({2}), {(0, 1): true, (1, 2): true})
     word = events([1, 2, 3, 4])
     n, k = len(word), two_grams.lookback
-    assert ksla.runs(two_grams, word) == [{0}, {1}, {2}]  # q_0 … q_{n-k}
-    assert ksla.accepts(two_grams, word)
-    printed_end = ksla.runs(two_grams, word)[n - k - 1]
+    assert two_grams.runs(word) == [{0}, {1}, {2}]  # q_0 … q_{n-k}
+    assert two_grams.accepts(word)
+    printed_end = two_grams.runs(word)[n - k - 1]
     assert two_grams.final.isdisjoint(printed_end)
 
 
@@ -106,11 +106,11 @@ def test_the_suffix_that_a_window_looks_back_on_has_length_k() -> None:
     k = 2
     window = automaton(NUMBERS, "[U1] [not D2]* [D2]", k)
     before, inside = events(PRICES[:3]), events(PRICES[3:10])
-    assert len(ksla.runs(window, before[-k:] + inside)) == len(inside) + 1  # a step per event
-    assert ksla.accepts(window, before[-k:] + inside)
+    assert len(window.runs(before[-k:] + inside)) == len(inside) + 1  # a step per event
+    assert window.accepts(before[-k:] + inside)
     # One event more, and the window would begin an event too early, with a fall.
-    assert len(ksla.runs(window, before[-k - 1 :] + inside)) == len(inside) + 2
-    assert not ksla.accepts(window, before[-k - 1 :] + inside)
+    assert len(window.runs(before[-k - 1 :] + inside)) == len(inside) + 2
+    assert not window.accepts(before[-k - 1 :] + inside)
 
 
 def test_star_is_zero_or_more() -> None:
@@ -123,11 +123,11 @@ def test_star_is_zero_or_more() -> None:
     assert letters("after any+ match [a]+ [b]", ["aaab"])["aaab"] == {(1, 3), (2, 3)}
     for k in range(3):
         rises = automaton(NUMBERS, "[x > 0]", k)
-        nothing = ksla.repeat(rises, 0, 0)
-        assert ksla.accepts(ksla.star(rises), events([-1] * k))  # Σ^k, the empty sequence
-        assert ksla.accepts(nothing, events([-1] * k))
-        assert ksla.difference(ksla.concatenate(nothing, rises), rises) is None
-        assert ksla.difference(ksla.concatenate(rises, nothing), rises) is None
+        nothing = rises.times(0, 0)
+        assert rises.star().accepts(events([-1] * k))  # Σ^k, the empty sequence
+        assert nothing.accepts(events([-1] * k))
+        assert ksla.difference(nothing.concatenation(rises), rises) is None
+        assert ksla.difference(rises.concatenation(nothing), rises) is None
 
 
 def test_windows_begin_at_the_first_event() -> None:
@@ -158,10 +158,10 @@ def test_determinisation_joins_guards_that_lead_to_the_same_states() -> None:
         tree.And((tree.Not(positive), small)),
         tree.And((positive, small)),
     ]
-    whole = ksla.determinise(forked)
+    whole = forked.determinise()
     for value in (7, -1, 3):
-        assert ksla.accepts(forked, events([0, value]))
-        assert ksla.accepts(whole, events([0, value]))
+        assert forked.accepts(events([0, value]))
+        assert whole.accepts(events([0, value]))
         kept = [holds(guard_of(each, forked.fields), events([value])) for each in printed]
         assert sum(kept) == 1  # whichever of the three is kept, two of the values are lost
 
@@ -176,28 +176,76 @@ def test_union_concatenation_and_star_respect_the_initial_state_and_empty_parts(
     swing = KSLA(fields, 0, 2, frozenset({1}), {(0, 1): a, (1, 0): b})  # a (b a)*
     # Union: with one initial state for both, a* leads back into it, and on to b.
     shared = KSLA(fields, 0, 2, frozenset({0, 1}), {(0, 0): a, (0, 1): b})
-    assert ksla.accepts(shared, events("ab"))
-    assert not ksla.accepts(ksla.union(many_a, one_b), events("ab"))
+    assert shared.accepts(events("ab"))
+    assert not many_a.union(one_b).accepts(events("ab"))
     # Concatenation: with the final states of the second part alone, `a b*` loses `a`.
     printed = KSLA(fields, 0, 3, frozenset({2}), {(0, 1): a, (1, 2): b, (2, 2): b})
-    assert not ksla.accepts(printed, events("a"))
-    assert ksla.accepts(ksla.concatenate(one_a, many_b), events("a"))
+    assert not printed.accepts(events("a"))
+    assert one_a.concatenation(many_b).accepts(events("a"))
     # Star: an initial state that is made final, and is led back into, accepts too much.
     final_too = KSLA(fields, 0, 2, frozenset({0, 1}), {(0, 1): a, (1, 0): b, (1, 1): a})
-    assert ksla.accepts(final_too, events("ab"))
-    assert not ksla.accepts(ksla.star(swing), events("ab"))
-    assert ksla.accepts(ksla.star(swing), events("aaba"))
+    assert final_too.accepts(events("ab"))
+    assert not swing.star().accepts(events("ab"))
+    assert swing.star().accepts(events("aaba"))
+
+
+def printed_concatenation(first: KSLA, second: KSLA) -> KSLA:
+    """Return the automaton that the paper builds, state by state."""
+    shift = first.states
+    delta = {
+        **first.delta,
+        **{(a + shift, b + shift): guard for (a, b), guard in second.delta.items()},
+        **{
+            (a, b + shift): guard
+            for (s, b), guard in second.delta.items()
+            if s == 0
+            for a in first.final
+        },
+    }
+    final = frozenset(state + shift for state in second.final)
+    return KSLA(first.fields, first.lookback, first.states + second.states, final, delta)
+
+
+def test_the_printed_concatenation_fails_if_the_first_initial_state_is_final() -> None:
+    fields = meaning(wex.parse(LETTERS)).fields
+    a, b = predicate(LETTERS, "a"), predicate(LETTERS, "b")
+    loop = KSLA(fields, 0, 1, frozenset({0}), {(0, 0): a})
+    unfolded = KSLA(
+        fields, 0, 2, frozenset({1}), {(0, 1): a, (1, 1): a}
+    )  # without the empty sequence
+    one_b = KSLA(fields, 0, 2, frozenset({1}), {(0, 1): b})
+    words = all_words("abc", 4)
+    # In the paper a word has one gram at least: of these, both accept a, aa, aaa and so on.
+    assert all(loop.accepts(events(word)) == unfolded.accepts(events(word)) for word in words)
+    accepted = {
+        name: {word for word in words if printed_concatenation(first, one_b).accepts(events(word))}
+        for name, first in (("loop", loop), ("unfolded", unfolded))
+    }
+    assert accepted["unfolded"] == {"ab", "aab", "aaab"}
+    assert accepted["loop"] == {"b", "ab", "aab", "aaab"}  # `b` is no word of the two languages
+    # Where an automaton with a final initial state accepts the empty sequence, `b` is right.
+    assert loop.accepts([])
+    assert {word for word in words if (loop >> one_b).accepts(events(word))} == accepted["loop"]
 
 
 def test_complement_is_relative_to_all_sequences_of_grams() -> None:
     for k in range(3):
         nothing_before = numbers(f"after ~~() match any lookback {k}", [1, 2, 3, 4])
         assert nothing_before == {(k, k)}
-        some = ksla.star(automaton(NUMBERS, "[x > 0]", k))
-        twice = ksla.complement(ksla.complement(some))
+        some = automaton(NUMBERS, "[x > 0]", k).star()
+        twice = some.complement().complement()
         assert ksla.difference(some, twice) is None
-        assert ksla.accepts(twice, events([-1] * k))
-        assert not ksla.accepts(ksla.complement(some), events([-1] * k))
+        assert twice.accepts(events([-1] * k))
+        assert not some.complement().accepts(events([-1] * k))
+        # Relative to the words of k+1 events or more, as in the paper: right for those words.
+        positive = automaton(NUMBERS, "any+", k)
+        printed = positive & (positive & some.complement()).complement()
+        for word in product((-1, 1), repeat=k + 2):
+            assert printed.accepts(events(word)) == some.accepts(events(word))
+            assert printed.accepts(events(word[:-1])) == some.accepts(events(word[:-1]))
+        assert not printed.accepts(
+            events([-1] * k)
+        )  # what a language with the empty one would lose
 
 
 # --- Section 3: window expressions
@@ -224,7 +272,7 @@ def marked_automaton() -> tuple[Steps, frozenset[int]]:
     """
     plain = "[not B and not E]"
     apart = f"[B and not E and x != 'c'] {plain}* [E and not B and x = 'b']"
-    s = ksla.minimal(automaton(MARKED, f"{plain}* ({apart} | [B and E and x = 'b'])"))
+    s = automaton(MARKED, f"{plain}* ({apart} | [B and E and x = 'b'])").minimise()
     steps: Steps = {}
     for (source, target), guard in s.delta.items():
         for x, begin, end in product("abc", MARKS, MARKS):
@@ -334,7 +382,7 @@ def test_a_path_of_satisfiable_guards_may_contradict_itself() -> None:
     # A path may also leave the input specifier.
     falling, rise = automaton(NUMBERS, "[not U1]*", 1), automaton(NUMBERS, "any* [U1]", 1)
     assert ksla.shortest(rise) is not None
-    assert ksla.shortest(ksla.intersection(falling, rise)) is None
+    assert ksla.shortest(falling.intersection(rise)) is None
 
 
 def test_repeated_transitions_do_not_repeat_over_a_finite_alphabet() -> None:
@@ -343,15 +391,43 @@ def test_repeated_transitions_do_not_repeat_over_a_finite_alphabet() -> None:
     # The five conditions hold for w1 = aa, w2 = b, w3 = c: PA and S are `any*`, one state each.
     wa = automaton(stream, "[g]+", 1)
     (q,) = wa.final
-    assert ksla.runs(wa, events("ab")) == [{0}, {q}]  # w1[:k] w2 leads from the initial state to q,
+    assert wa.runs(events("ab")) == [{0}, {q}]  # w1[:k] w2 leads from the initial state to q,
     looped = KSLA(wa.fields, 1, 1, frozenset({0}), {(0, 0): wa.guard(q, q)})
-    assert ksla.runs(looped, events("ab")) == [{0}, {0}]  # from q to q,
-    assert ksla.runs(looped, events("bc")) == [{0}, {0}]  # and w3 too, by the same transition.
+    assert looped.runs(events("ab")) == [{0}, {0}]  # from q to q,
+    assert looped.runs(events("bc")) == [{0}, {0}]  # and w3 too, by the same transition.
     # Yet b is followed by c and c by nothing: no stream has more than two. By 0-delay, the windows
     # of shorter streams are among those of the longer ones.
     words = ["".join(each) for each in product("abc", repeat=7)]
     overlaps = [most_sharing(each) for each in letters(f"match [g]+ {g}", words).values()]
     assert max(overlaps) == 2
+
+
+def test_repeated_transitions_do_not_repeat_over_a_dense_order() -> None:
+    moves = "let level = x = x[-1] let down = x < x[-1]"
+    g1 = "[(U1[-1] and U1) or (level[-1] and down)]"
+    g2 = "[(U1[-1] and level) or (down[-1] and down)]"
+    window = f"match ({g1} {g2})+ unpadded {moves}"
+    wa = automaton(f"{NUMBERS} {moves}", f"({g1} {g2})+", 2)
+    w1, w2, w3 = [0, 0, 1], [2, 2], [1, 0]
+
+    def windows_of(values: Sequence[float]) -> Windows:
+        found = wex.find(f"{NUMBERS} window w {window}", {"x": [*map(float, values)]})
+        return set(
+            zip(found["start_index"].to_pylist(), found["end_index"].to_pylist(), strict=True)
+        )
+
+    (q,) = wa.final
+    # PA and S are `any*`. w1[:k] w2 leads from the initial state to q, and w3 from q to q.
+    assert wa.runs(events(w1[-2:] + w2 + w3)) == [{0}, {1}, {q}, {1}, {q}]
+    # w1[:k] w2 leads from q to q, too, along the transitions that w3 takes.
+    looped = {(0, 1): wa.guard(q, 1), (1, 0): wa.guard(1, q)}
+    from_q = KSLA(wa.fields, 2, 2, frozenset({0}), looped)
+    assert from_q.runs(events(w1[-2:] + w2)) == from_q.runs(events(w2 + w3)) == [{0}, {1}, {0}]
+    # Yet g1 g2 leads from a rise to a level, from there to a fall, and from there nowhere.
+    assert all(most_sharing(windows_of(values)) <= 2 for values in product(range(3), repeat=6))
+    assert most_sharing(windows_of([*w1, *w2, *w3])) == 2
+    overlap = wex.check(f"{NUMBERS} window w {window}")["w"].overlap
+    assert (overlap.bound, overlap.exact) == (2, True)
 
 
 def test_completion_needs_complete_types() -> None:
@@ -498,8 +574,7 @@ def test_the_corollary_needs_the_lookback() -> None:
             (x + 1, y)
             for x in range(k - 1, n)
             for y in range(x + 1, n)
-            if ksla.accepts(before, w[: x + 1])
-            and ksla.accepts(window, w[x + 1 - lookback : y + 1])
+            if before.accepts(w[: x + 1]) and window.accepts(w[x + 1 - lookback : y + 1])
         }
 
     assert recognised(k) == {(3, 9)} == numbers("after any* [D2] match [U1] [not D2]* [D2]", PRICES)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from wex.analysis.check import Report
     from wex.analysis.compare import SpecComparison
     from wex.analysis.explain import Explanation
+    from wex.compile.automaton_pairs import SpecAutomata
+    from wex.compile.ksla import KSLA
     from wex.engine.files.sources import Given
     from wex.engine.input.columns import Data
     from wex.engine.processor import Processor
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from wex.sql.result import Translation
 
 __all__ = [
+    "KSLA",
     "DataError",
     "LimitError",
     "Processor",
@@ -38,6 +41,7 @@ __all__ = [
     "UnboundedError",
     "WexError",
     "aggregate",
+    "automata",
     "build",
     "check",
     "equivalent",
@@ -58,6 +62,7 @@ __all__ = [
 
 # The modules of the public classes, and of the decorator `aggregate`, which is one.
 _CLASSES = {
+    "KSLA": "wex.compile.ksla",
     "DataError": "wex.errors",
     "LimitError": "wex.errors",
     "Processor": "wex.engine.processor",
@@ -239,6 +244,42 @@ def to_formula(spec: SpecLike) -> Spec:
     return with_formulas(as_spec(spec))
 
 
+def automata(spec: SpecLike) -> SpecAutomata:
+    """Return the prefix and window automata of each window of a spec, as the paper has them.
+
+    They are those of `after` and `match`, or of `where`; the other clauses are not part of them.
+
+    >>> import wex
+    >>> spec = "stream s (x real) let up = x > x[-1] window rise after any* [not up] match up+ [not up]"
+    >>> print(wex.automata(spec))
+    window rise
+      prefix automaton: lookback 1, 2 states
+        0  initial  [x > x[-1]] → 0
+                    [not x > x[-1]] → 1
+        1  final    [x > x[-1]] → 0
+                    [not x > x[-1]] → 1
+      window automaton: lookback 1, 3 states
+        0  initial  [x > x[-1]] → 1
+        1           [x > x[-1]] → 1
+                    [not x > x[-1]] → 2
+        2  final    no transition
+    >>> ((prefix, window),) = wex.automata(spec)["rise"]
+    >>> print(window.to_regex())
+    [x > x[-1]]+ [not x > x[-1]]
+    """
+    from wex.compile.automaton_pairs import SpecAutomata, pairs_of  # noqa: PLC0415
+    from wex.spec import as_spec, meaning  # noqa: PLC0415
+    from wex.stages import compile_window  # noqa: PLC0415
+
+    resolved = meaning(as_spec(spec))
+    return SpecAutomata(
+        {
+            window.name.text: pairs_of(compile_window(resolved, number, as_written=True))
+            for number, window in enumerate(resolved.expanded.windows)
+        }
+    )
+
+
 # --- Windows
 
 
@@ -394,8 +435,8 @@ def check(spec: SpecLike) -> Report:
     return check(spec)
 
 
-def equivalent(a: SpecLike, b: SpecLike) -> SpecComparison:
-    """Tell whether two specs have the same windows on every stream.
+def equivalent(a: SpecLike | KSLA, b: SpecLike | KSLA) -> SpecComparison:
+    """Tell whether two specs have the same windows on every stream, or two automata the same language.
 
     >>> import wex
     >>> one = wex.parse("stream s (x real) window w match [x > 0] [x > 0]*")
@@ -403,13 +444,13 @@ def equivalent(a: SpecLike, b: SpecLike) -> SpecComparison:
     >>> wex.equivalent(one, two).holds
     True
     """
-    from wex.analysis.compare import equivalent  # noqa: PLC0415
+    from wex.analysis.languages import equivalent  # noqa: PLC0415
 
     return equivalent(a, b)
 
 
-def includes(a: SpecLike, b: SpecLike) -> SpecComparison:
-    """Tell whether every window of b is a window of a, on every stream.
+def includes(a: SpecLike | KSLA, b: SpecLike | KSLA) -> SpecComparison:
+    """Tell whether every window of b is a window of a, on every stream; of automata, every word.
 
     >>> import wex
     >>> wide = wex.parse("stream s (x real) window w match [x > 0]+")
@@ -418,19 +459,22 @@ def includes(a: SpecLike, b: SpecLike) -> SpecComparison:
     >>> comparison.holds, comparison.window
     (False, ('w', 0, 0))
     """
-    from wex.analysis.compare import includes  # noqa: PLC0415
+    from wex.analysis.languages import includes  # noqa: PLC0415
 
     return includes(a, b)
 
 
-def is_empty(spec: SpecLike) -> SpecComparison:
-    """Tell whether a spec has no window on any stream.
+def is_empty(spec: SpecLike | KSLA) -> SpecComparison:
+    """Tell whether a spec has no window on any stream, or an automaton accepts no word.
 
     >>> import wex
     >>> wex.is_empty(wex.parse("stream s (x real) window w match [x > 1 and x < 0]")).holds
     True
+    >>> contradiction = wex.KSLA.from_regex("[x > x[-1]] [x[-1] < x[-2]]", {"x": "real"})
+    >>> wex.is_empty(contradiction).holds, wex.is_empty(contradiction.star()).holds
+    (True, False)
     """
-    from wex.analysis.compare import is_empty  # noqa: PLC0415
+    from wex.analysis.languages import is_empty  # noqa: PLC0415
 
     return is_empty(spec)
 
@@ -450,6 +494,12 @@ def explain(spec: SpecLike) -> Explanation:
                       1  (x > 1) and not (x <= 1)
       automata      1 state for `after`, an expression for `match`
       normal form   1 prefix state, 4 window states
+                      prefix automaton: lookback 0, 1 state
+                        0  initial, final  any → 0
+                      window automaton: lookback 0, 3 states
+                        0  initial  [x > 1] → 1
+                        1           [x <= 1] → 2
+                        2  final    no transition
       smaller form  guards 2 → 1
       plan          1 guard and 0 measures to evaluate
       machine       registers: no window state ever holds two starts: a register for each

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wex.analysis.check import check
+from wex.compile.automaton_pairs import pairs_of
 from wex.compile.guards import as_written
 from wex.compile.normal_form import PairAutomata
+from wex.compile.to_predicate import names_of_lets
 from wex.spec import as_spec
 from wex.stages import STAGES, trace
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     Values = Mapping[str, Any]  # the value of the spec after each stage, by the name of the stage
 
 MOST_LETTERS = 16  # letters that are shown one by one
+MOST_STATES = 12  # states of an automaton that is shown with its transitions
 REASONS = {
     "registers": "no window state ever holds two starts: a register for each",
     "configs": "few combinations of window states: one automaton over them",
@@ -120,9 +123,20 @@ def _normal_form(values: Values, number: int) -> Iterator[str]:
     form = values["normal form"].values[number].form
     prefix = _count(form.prefix.states, "prefix state")
     yield f"{prefix}, {_count(form.window.states, 'window state')}"
+    yield from _transitions(values, number)
     preference = values["normal form"].values[number].preference
     if preference is not None:
         yield f"{_count(preference.ways.states, 'state')} of ordered ways"
+
+
+def _transitions(values: Values, number: int) -> Iterator[str]:
+    """Yield the automata with their transitions, if they are small enough to be read."""
+    compiled = values["normal form"].values[number]
+    small = max(compiled.form.prefix.states, compiled.form.window.states) <= MOST_STATES
+    if not small or len(compiled.letters) > MOST_LETTERS:
+        return
+    for pair in pairs_of(compiled, names_of_lets(values["meaning"])):
+        yield from (f"  {line}" for line in pair.lines())
 
 
 def _smaller_form(values: Values, number: int) -> Iterator[str]:

@@ -88,6 +88,28 @@ def as_written(guards: Mapping[tree.Expr, Guard]) -> dict[Guard, tree.Expr]:
     return written
 
 
+def basic_predicates(predicates: Iterable[tree.Expr]) -> list[tree.Expr]:
+    """Return the predicates that are not made of shorter ones with `not`, `and` and `or`.
+
+    Guards that operations make are: they would have no letters of their own, and be hard to read.
+    """
+    basic: dict[tree.Expr, None] = {}
+
+    def is_made(predicate: tree.Expr) -> bool:
+        match predicate:
+            case tree.Not(operand):
+                return operand in basic or is_made(operand)
+            case tree.And(parts) | tree.Or(parts):
+                return all(part in basic or is_made(part) for part in parts)
+        return isinstance(predicate, tree.Bool)
+
+    distinct = list(dict.fromkeys(predicates))
+    for predicate in sorted(distinct, key=lambda each: sum(1 for _ in tree.walk(each))):
+        if not is_made(predicate):
+            basic[predicate] = None
+    return [predicate for predicate in distinct if predicate in basic]
+
+
 class Alphabet:
     """Guards as letters: the alphabet in which expressions and formulas read the grams."""
 

@@ -2,7 +2,7 @@
 
 An automaton that finds windows treats a language as a set. Which event has which label depends on
 the preferred way through the expression, so a window with labels has a second form beside its normal
-form: positions with ordered transitions (`wex.automata.preference`).
+form: positions with ordered transitions (`automata/preference.py`).
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ import numpy as np
 
 from wex.automata.dfa import DFA, common_classes
 from wex.automata.explore import explore
-from wex.automata.minimise import merge_columns, merge_states, refine
+from wex.automata.minimise import merge_columns, merge_states, minimise, refine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,6 +61,12 @@ class NormalForm:
                 if self.window.final[after]:
                     windows.append((start, position))
         return windows
+
+    def pairs(self) -> Iterator[tuple[DFA, DFA]]:
+        """Yield a prefix and a window automaton for each window state in which starts begin."""
+        for entry in sorted(set(self.starts.tolist()) - {NONE}):
+            before = DFA(self.prefix.classes, self.prefix.table, self.starts == entry)
+            yield minimise(before), minimise(_from(self.window, entry))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +169,13 @@ def _minimal(
     starts = np.array([labels[member] for member in members], dtype=np.int32)
     starts.flags.writeable = False
     return NormalForm(DFA(narrow, narrow_table, starts != NONE), starts, window)
+
+
+def _from(dfa: DFA, state: int) -> DFA:
+    """Return an automaton that begins in another state."""
+    order = np.arange(dfa.states)
+    order[[0, state]] = order[[state, 0]]
+    return DFA(dfa.classes, order[dfa.table[order]].astype(np.int32), dfa.final[order])
 
 
 def _live(labels: Sequence[int], window: DFA) -> list[int]:

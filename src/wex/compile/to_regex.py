@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wex.automata.dfa import DFA
 from wex.automata.eliminate import short_expression
-from wex.automata.minimise import minimise
 from wex.compile.guards import as_written, deciding_parts, guards_of
-from wex.compile.normal_form import NONE
 from wex.compile.to_predicate import names_of_lets, regex_of, with_lets, with_lookback
 from wex.compile.window import ANYWHERE
 from wex.spec import tree
@@ -52,19 +47,10 @@ def _translated(meaning: Meaning, compiled: CompiledWindow, window: tree.Window)
 
 def _pairs(compiled: CompiledWindow, shown: list[tree.Expr]) -> list[tree.Pair]:
     """Return one pair for each window state in which starts begin."""
-    form, letters = compiled.form, compiled.letters
+    letters = compiled.letters
     pairs = []
-    for entry in sorted(set(form.starts.tolist()) - {NONE}):
-        before = DFA(form.prefix.classes, form.prefix.table, form.starts == entry)
-        after = regex_of(short_expression(minimise(before)), letters, shown)
-        inside = minimise(_from(form.window, entry))
+    for before, inside in compiled.form.pairs():
+        after = regex_of(short_expression(before), letters, shown)
         match = regex_of(short_expression(inside), letters, shown)
         pairs.append(tree.Pair(None if after == ANYWHERE else after, match))
     return pairs
-
-
-def _from(dfa: DFA, state: int) -> DFA:
-    """Return an automaton that begins in another state."""
-    order = np.arange(dfa.states)
-    order[[0, state]] = order[[state, 0]]
-    return DFA(dfa.classes, order[dfa.table[order]].astype(np.int32), dfa.final[order])
