@@ -45,7 +45,9 @@ def test_rows_are_sorted_by_all_columns_and_keep_their_order_otherwise(
 ) -> None:
     """Keys that are mixed, with a time that rises or not."""
     size = data.draw(st.integers(0, 12))
-    columns = [data.draw(st.lists(KEYS[kind], min_size=size, max_size=size)) for kind in kinds]
+    columns: list[list[Any]] = [
+        data.draw(st.lists(KEYS[kind], min_size=size, max_size=size)) for kind in kinds
+    ]
     times = data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size))
     columns.append(sorted(times) if in_time else times)
     arrays = [
