@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from wex.analysis.graphs import TooManyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from wex.theory.evaluate import Event
 
@@ -66,6 +66,10 @@ class Budget:
         if self.done > share * self.work:
             raise TooManyError
 
+    def restore(self, done: int) -> None:
+        """Take back the steps since an earlier count: what they were for was given up."""
+        self.count(done - self.done)
+
     def check_vectors(self, count: int) -> None:
         """Raise TooManyError if there are too many combinations of starts, or no steps are left."""
         if count > self.vectors:
@@ -109,15 +113,20 @@ class RegionGraph(ABC):
         return None
 
 
-def quotient(edges: Sequence[Sequence[Step]], labels: Sequence[int]) -> list[int]:
+def quotient(edges: Sequence[Sequence[tuple[Hashable, int]]], labels: Sequence[int]) -> list[int]:
     """Return the block of each region: regions of one block have the same label and the same steps."""
+    actions: dict[Hashable, int] = {}
+    rows = [
+        [(actions.setdefault(action, len(actions)) * len(edges), to) for action, to in steps]
+        for steps in edges
+    ]
     blocks = list(labels)
     count = len(set(labels))
     while True:
-        signatures: dict[tuple[int, frozenset[Step]], int] = {}
+        signatures: dict[tuple[int, frozenset[int]], int] = {}
         after = []
-        for region, steps in enumerate(edges):
-            key = (blocks[region], frozenset((action, blocks[to]) for action, to in steps))
+        for region, steps in enumerate(rows):
+            key = (blocks[region], frozenset([action + blocks[to] for action, to in steps]))
             after.append(signatures.setdefault(key, len(signatures)))
         if len(signatures) == count:
             return after
