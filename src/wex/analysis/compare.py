@@ -100,7 +100,7 @@ class StartTracker:
 
 
 Pair = tuple[int, TrackedStart, TrackedStart]  # a context, and the tracked start in each spec
-WORK = 500_000  # steps, twice: for the regions, and for the difference
+EFFORT = 2.5  # times that of an answer, twice: for the regions, and for the difference
 SHOWN: Pair = (-1, TrackedStart(), TrackedStart())  # after an event that has shown a difference
 
 
@@ -226,7 +226,7 @@ class _WindowPair:
             return self._by_text(what)
         if not faithful:
             windows = self._analysed(plain=True)
-        contexts = contexts_of(self.meanings, windows, Budget(work=WORK))
+        contexts = contexts_of(self.meanings, windows, Budget.current(EFFORT))
         present = ((window, which) for which, window in enumerate(windows))
         trackers = [
             None if index is None else StartTracker(Starts(contexts, *next(present)))

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex import limits
 from wex.analysis.graphs import TooManyError
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ class Budget:
     vectors: int = 20_000
     done: int = 0  # steps
     whole: Budget | None = None  # the budget of which this is a part
+    ran_out: bool = False  # whether some work was given up
+
+    @classmethod
+    def current(cls, times: float = 1.0) -> Budget:
+        """Return the budget that `limits.effort` allows, or a multiple of it."""
+        work = int(limits.current().effort * times)
+        return cls(
+            max(1, cls.regions * work // cls.work), work, max(1, cls.vectors * work // cls.work)
+        )
 
     def renew(self) -> None:
         """Start again, for another answer."""
@@ -64,7 +74,14 @@ class Budget:
         """
         self.count(steps)
         if self.done > share * self.work:
+            self.give_up()
             raise TooManyError
+
+    def give_up(self) -> None:
+        """Note that some work was given up: with more steps an answer may be found."""
+        self.ran_out = True
+        if self.whole is not None:
+            self.whole.give_up()
 
     def restore(self, done: int) -> None:
         """Take back the steps since an earlier count: what they were for was given up."""
@@ -73,6 +90,7 @@ class Budget:
     def check_vectors(self, count: int) -> None:
         """Raise TooManyError if there are too many combinations of starts, or no steps are left."""
         if count > self.vectors:
+            self.give_up()
             raise TooManyError
         self.check()
 
