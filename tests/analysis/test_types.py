@@ -122,6 +122,27 @@ def test_paths_are_the_words_of_streams(text: str) -> None:
 
 
 @few
+@given(
+    st.lists(
+        st.sampled_from(["x > 0", "x < 2", "x < 3", "x[-1] > 0", "x[-1] < 2", "x > x[-2]"]),
+        min_size=2,
+        max_size=4,
+        unique=True,
+    ),
+    st.sampled_from(["x > x[-1]", "x < x[-1]", "x != x[-1]"]),
+)
+def test_between_constants_there_are_few_whole_numbers(inside: list[str], step: str) -> None:
+    text = f"stream s (x int) window w match [{' and '.join(inside)}] [{step}]"
+    contexts = analysed(text).contexts
+    assert contexts.regions.method == "order types"
+    readings = (
+        read(contexts.query, [{"x": value} for value in chosen])
+        for chosen in product(range(-3, 6), repeat=3)
+    )
+    assert words(contexts.regions, 3) == {word for word in readings if word is not None}
+
+
+@few
 @given(comparing(most_fields=3, lookback=3))
 def test_every_stream_is_a_path(text: str) -> None:
     contexts = analysed(text).contexts
