@@ -1,6 +1,6 @@
 """The analysis of many specs: verdicts, regions and time, as a table for the docs.
 
-python -m benchmarks.verdicts
+python -m benchmarks.verdicts [lookback]
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from unittest import mock
 
 import wex
 from wex import examples
@@ -72,11 +73,64 @@ GALLERY: dict[str, str] = {
     "with having": X + "window w match any+ measure count() as n having n > 10",
 }  # fmt: skip
 
+XY = "stream s (x real, y real) "
+XYZ = "stream s (x real, y real, z real) "
+U = "stream s (u string) "
+LINEAR, QUADRATIC = "unbounded (linear)", "unbounded (quadratic)"
+RISING = (
+    LINEAR,
+    LINEAR,
+    QUADRATIC,
+)  # every start in a run lives on, and every later event ends a window
+NEVER = ("0", "?", "0")  # the last event contradicts those before it; a plan may wait for it
+
+# Specs that only compare, with the answers that their construction gives: open, held, overlap.
+KNOWN: dict[str, tuple[str, tuple[str, str, str]]] = {
+    **{
+        f"above {k} before": (X + f"window w match [x > x[-{k}]]+", RISING)
+        for k in range(2, 7)
+    },
+    **{
+        f"above {k} before, thrice": (N + f"window w match [n > n[-{k}]]{{3}}", ("3", "3", "3"))
+        for k in (2, 4, 6)
+    },
+    **{
+        f"above {k} before, then below": (X + f"window w match [x > x[-{k}]]+ [x < x[-{k - 1}]]", RISING)
+        for k in range(2, 6)
+    },
+    **{
+        f"one of {k} texts again": (U + "window w match [" + " or ".join(f"u = u[-{age}]" for age in range(1, k + 1)) + "]+", RISING)
+        for k in (2, 4)
+    },
+    "a new text of 4": (U + "window w match [u != u[-1] and u != u[-2] and u != u[-3]]{4}", ("4", "4", "4")),
+    "equal and not": (U + "window w match [u = u[-1]] [u = u[-1]] [u = u[-1] and u != u[-3]]", NEVER),
+    "one of two letters": (AB + "window w match [x != x[-1]] [x != x[-1]] [x != x[-1] and x = x[-3]]", NEVER),
+    "above 4 before, longest": (X + "window w match [x > x[-4]]+ keep longest", ("1", "1", LINEAR)),
+    "above 5 before, 5 events": (X + "window w match [x > x[-5]]+ within 5 events", ("5", "5", "15")),
+    "never: two steps of 3": (X + "window w match [x > x[-3]] any any [x > x[-3] and x <= x[-6]]", NEVER),
+    "never: forgotten rise": (X + "window w match [x > x[-1]] any{4} [x[-5] <= x[-6]]", NEVER),
+    "never: over two fields": (XY + "window w match [x > y[-1]] [y > x[-1] and y <= y[-2]]", NEVER),
+    "never: over three fields": (XYZ + "window w match [x >= y[-1]] [z >= x[-1]] [y >= z[-1] and y < y[-3]]", NEVER),
+    "never: between 0 and 3": (N + "let inside = n > 0 and n < 3 and n[-1] > 0 and n[-1] < 3 "
+                               "window w match [inside and n > n[-1]]{2}", NEVER),
+    "reals between 0 and 3": (X + "let inside = x > 0 and x < 3 and x[-1] > 0 and x[-1] < 3 "
+                              "window w match [inside and x > x[-1]]{2}", ("2", "2", "2")),
+    "two fields, 2 before": (XY + "window w match [x > x[-2] and y < y[-2]]+", RISING),
+    "two fields, 3 before": (XY + "window w match [x > y[-3] and y > x[-3]]{2}", ("2", "2", "2")),
+    "two fields, changing sides": (XY + "window w match [x > y and x[-2] < y[-2]]{3}", NEVER),
+    "three fields, 2 before": (XYZ + "window w match [x > y[-2] and y > z[-2] and z > x[-2]]+", RISING),
+    "three fields, 3 before": (XYZ + "window w match [x > x[-3] and y > y[-3]]+ [z < z[-2]]", RISING),
+    "never: back in time": (T + "window w match any [ts[-1] > ts]", NEVER),
+    "same time": (T + "window w match [ts = ts[-1]]+", RISING),
+    "later, then same time": (T + "window w match [ts > ts[-1]] [ts = ts[-1]] [ts[-2] = ts]", ("1", "1", "1")),
+    "rank of two times": ("stream s (sent timestamp, seen timestamp) window w match [sent < seen[-1]]{2}", ("2", "2", "2")),
+}  # fmt: skip
+
 
 def gallery() -> dict[str, str]:
     """Return all specs by name, the examples first."""
     plain = {name: examples.text(name) for name in examples.names()}
-    return {**plain, **GALLERY}
+    return {**plain, **GALLERY, **{name: text for name, (text, _) in KNOWN.items()}}
 
 
 def main() -> None:
@@ -97,5 +151,32 @@ def main() -> None:
     )
 
 
+# Each takes the lookback.
+OVER_K: dict[str, str] = {
+    "one field": X + "window w match [x > x[-{k}]]+ [x < x[-{less}]]",
+    "two fields": XY + "window w match [x > x[-{k}] and y < y[-{k}]]+ [x < y]",
+    "three fields": XYZ + "window w match [x > y and y > z]+ [x > x[-{k}]] [y < z[-{k}]]",
+}
+
+
+def over_k() -> None:
+    """Print verdict and time by lookback, with order types and, for comparison, by refinement alone."""
+    sys.stdout.write("| spec | k | by refinement | by order types |\n|---|---|---|---|\n")
+    for name, text in OVER_K.items():
+        for k in range(1, 7 if name == "one field" else 4):
+            spec = wex.parse(text.format(k=k, less=max(1, k - 1)))
+            with mock.patch("wex.analysis.regions.contexts.order_regions", return_value=None):
+                before = _timed(spec)
+            sys.stdout.write(f"| {name} | {k} | {before} | {_timed(spec)} |\n")
+            sys.stdout.flush()
+
+
+def _timed(spec: wex.Spec) -> str:
+    began = time.process_time()
+    (window,) = wex.check(spec)
+    took = time.process_time() - began
+    return f"{window.open.verdict}, {window.regions:,} regions, {took:.2f} s"
+
+
 if __name__ == "__main__":
-    main()
+    over_k() if "lookback" in sys.argv else main()

@@ -420,8 +420,12 @@ def find_in_file(
 # --- Analysis
 
 
-def check(spec: SpecLike) -> Report:
+def check(spec: SpecLike, effort: int | None = None) -> Report:
     """Return how many starts can be open and held, and how many windows can overlap, on any stream.
+
+    An answer is bounded, unbounded or unknown. `effort` is how many steps each answer may take: an
+    answer that is unknown after 200,000, as is usual, may be found with more. Steps are counted, not
+    timed, so that the answers are the same on every machine. `wex.limits` has the same limit for all calls.
 
     >>> import wex
     >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
@@ -432,7 +436,7 @@ def check(spec: SpecLike) -> Report:
     """
     from wex.analysis.check import check  # noqa: PLC0415
 
-    return check(spec)
+    return check(spec, effort)
 
 
 def equivalent(a: SpecLike | KSLA, b: SpecLike | KSLA) -> SpecComparison:

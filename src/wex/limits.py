@@ -32,6 +32,7 @@ class Limits:
     windows: int = 500_000_000  # in one batch: 16 bytes each, without measures
     rows: int = 100_000_000  # of the windows of one batch, where rows are wanted
     symbols: int = 4_096  # letters with marks of one formula: 16 letters and 8 variables
+    effort: int = 200_000  # steps of the analysis for one answer: beyond them it is "unknown"
     subsets: int = 16_384  # tried per set variable when a formula is evaluated directly
 
 

@@ -94,3 +94,22 @@ def test_other_streams_are_an_error() -> None:
             wex.parse(X + "window w match any"), wex.parse("stream s (x int) window w match any")
         )
     assert caught.value.code == "streams-differ"
+
+
+DOWN = "stream s (n int) assume [n >= 0]* assume [n = n[-1] - 1]* "
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_countdown_is_found(first: int) -> None:
+    found = wex.is_empty(DOWN + f"window w match [n = {first}] any* [n[-1] = 1 and n = 0]")
+    assert found.holds is False
+    assert found.witness is not None
+    assert found.window is not None
+    _, start, end = found.window
+    assert found.witness["n"].to_pylist()[start : end + 1] == list(range(first, -1, -1))
+
+
+def test_nothing_is_said_of_regions_that_are_not_exact() -> None:
+    report = wex.check(DOWN + "window w match any* [n = 0]")["w"]
+    assert report.open.verdict == "unknown"
+    assert not report.findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.verdicts import gallery
+from benchmarks.verdicts import KNOWN, gallery
 
 import wex
 
@@ -29,3 +29,10 @@ def test_the_table_is_right(name: str) -> None:
     for window in wex.check(wex.parse(gallery()[name])):
         found = [*map(str, window.answers.values()), str(window.regions)]
         assert found == table()[name]
+
+
+def test_the_table_has_what_is_known() -> None:
+    assert len(gallery()) >= 90
+    for name, (_, known) in KNOWN.items():
+        for cell, answer in zip(table()[name], known, strict=False):
+            assert answer in (cell, "?"), name

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import wex
 from tests.analysis.fuzz import compare
 from tests.analysis.small import alphabet, spec_texts, tried
+from tests.analysis.test_regions import refined
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.spec import meaning as meaning_of
@@ -45,7 +46,7 @@ def test_having_agrees_with_every_short_stream(text: str) -> None:
 @few
 @given(spec_texts())
 def test_refined_regions_agree_with_every_short_stream(text: str) -> None:
-    with mock.patch("wex.analysis.regions.contexts.finite_regions", return_value=None):
+    with refined():
         compare(text, longest=4, decided=False)
 
 
@@ -92,7 +93,7 @@ def test_a_solver_that_gives_up_proves_nothing_wrong(text: str, chance: random.R
         return satisfiable(prover, *formulas)
 
     with (
-        mock.patch("wex.analysis.regions.contexts.finite_regions", return_value=None),
+        refined(),
         mock.patch.object(Prover, "satisfiable", unsure),
     ):
         compare(text, longest=4, decided=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import contextmanager
 from itertools import product
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -21,7 +22,7 @@ from wex.theory.projection import Formula, Prover
 from wex.theory.solver import UndecidedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wex.analysis.regions.graph import Action, RegionGraph
     from wex.analysis.regions.query import Classes, RegionQuery
@@ -42,7 +43,7 @@ def test_finite_regions(text: str) -> None:
 @few
 @given(spec_texts())
 def test_refined_regions(text: str) -> None:
-    with mock.patch("wex.analysis.regions.contexts.finite_regions", return_value=None):
+    with refined():
         assert_same_words(text)
 
 
@@ -57,10 +58,21 @@ def test_a_solver_that_gives_up(text: str, chance: random.Random, share: float) 
         return satisfiable(prover, *formulas)
 
     with (
-        mock.patch("wex.analysis.regions.contexts.finite_regions", return_value=None),
+        refined(),
         mock.patch.object(Prover, "satisfiable", unsure),
     ):
         assert_same_words(text)
+
+
+@contextmanager
+def refined() -> Iterator[None]:
+    """Find regions by refinement only."""
+    contexts = "wex.analysis.regions.contexts."
+    with (
+        mock.patch(contexts + "finite_regions", return_value=None),
+        mock.patch(contexts + "order_regions", return_value=None),
+    ):
+        yield
 
 
 def assert_same_words(text: str) -> None:
@@ -112,10 +124,10 @@ def _class(classes: Classes, gram: Gram, first: int) -> int | None:
     return held.index(True) if any(held) else None
 
 
-def words(regions: RegionGraph) -> set[Word]:
+def words(regions: RegionGraph, length: int = LENGTH) -> set[Word]:
     """Return the words of all paths of one length from the initial region on."""
     reached: set[tuple[Word, int]] = {((), 0)}
-    for _ in range(LENGTH):
+    for _ in range(length):
         reached = {
             ((*word, action), target)
             for word, region in reached

@@ -113,7 +113,8 @@ def test_what_is_not_finished_is_said_to_be_so() -> None:
     assert falls.open.verdict == "unknown"
     assert falls.open.reason == (
         "every event with x = x[-1] - 1 and x >= 0 would add one, but the predicates relate events"
-        " in more ways than the analysis can distinguish"
+        " in more ways than the analysis can distinguish; 200,000 steps of the analysis were not"
+        " enough, and a greater `effort` allows more"
     )
 
 
@@ -185,3 +186,36 @@ def test_bytes_of_a_stream() -> None:
     assert large is not None
     assert large > small + 18 * 8
     assert wex.check(wex.parse(f"{X} window w match any+")).state_bytes is None
+
+
+# --- Effort
+
+ENTANGLED = "stream s (x real) window w match [x > x[-4]]+ [x < x[-3]]"
+
+
+def test_more_effort_decides_more() -> None:
+    little = wex.check(ENTANGLED, effort=150)["w"].open
+    assert little.verdict == "unknown"
+    assert "150 steps of the analysis were not enough, and a greater `effort`" in little.reason
+    assert wex.check(ENTANGLED)["w"].open.verdict == "unbounded"
+
+
+def test_verdicts_do_not_depend_on_what_was_asked_before() -> None:
+    first = [str(wex.check(ENTANGLED, effort=effort)["w"].open) for effort in (150, 2_000, 20_000)]
+    wex.check(ENTANGLED)
+    again = [str(wex.check(ENTANGLED, effort=effort)["w"].open) for effort in (150, 2_000, 20_000)]
+    assert first == again
+
+
+def test_effort_is_a_limit() -> None:
+    with wex.limits.raised(effort=150):
+        assert wex.check(ENTANGLED)["w"].open.verdict == "unknown"
+    with pytest.raises(wex.WexError, match="effort must be positive"):
+        wex.check(ENTANGLED, effort=0)
+
+
+def test_what_the_method_cannot_decide_needs_no_effort() -> None:
+    area = "stream s (a real, b real) window w match [a * b > a[-1] * b[-1]]+"
+    answer = wex.check(area)["w"].open
+    assert answer.verdict == "unknown"
+    assert "effort" not in answer.reason

@@ -36,7 +36,7 @@ def test_unbounded_means_any_number(text: str) -> None:
 
 def test_numbers_are_easy_to_read() -> None:
     report = wex.check(examples.spec("trend"))["trend"]
-    assert report.overlap.witness(1)["price"].to_pylist() == [1, 0, -1, 0, -1, -2]
+    assert report.overlap.witness(1)["price"].to_pylist() == [4, 3, 2, 3, 2, 1]
 
 
 def test_no_more_than_there_can_be() -> None:

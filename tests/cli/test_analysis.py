@@ -24,6 +24,15 @@ def test_an_unbounded_spec_is_drawn() -> None:
     assert result["analysis"]["windows"]["hot"]["held"]["growth"] == "linear"
 
 
+def test_effort() -> None:
+    spec = "stream s (x real) window w match [x > x[-4]]+ [x < x[-3]]"
+    assert (
+        "a greater `effort` allows more"
+        in run("check", "-", "--effort", "150", stdin=spec).stdout.decode()
+    )
+    assert "UNBOUNDED" in run("check", "-", "--effort", "300000", stdin=spec).stdout.decode()
+
+
 def test_two_specs(tmp_path: Path) -> None:
     (tmp_path / "a.wex").write_text(RISE)
     (tmp_path / "b.wex").write_text(RISE.replace("+", "{1,2}"))

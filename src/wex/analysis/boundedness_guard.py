@@ -108,7 +108,8 @@ def refuse_unbounded(
 
     `override` says how to run the spec nevertheless.
     """
-    for window in _not_bounded(spec, Budget.regions, Budget.work):
+    most = Budget.current()
+    for window in _not_bounded(spec, most.regions, most.work):
         number, held = window.number, window.held
         line, stream = _line(window.name, held), None
         if held.verdict is Verdict.UNBOUNDED:

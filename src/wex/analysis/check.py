@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wex import limits
 from wex.analysis import findings
 from wex.analysis.labels import ambiguity, most_kept_events
 from wex.analysis.regions.graph import Budget
@@ -100,8 +101,16 @@ class Report:
         return "\n".join([*lines, *map(str, self.findings), *map(str, of_windows)])
 
 
-def check(spec: SpecLike) -> Report:
-    """Return how many starts can be open and held, and how many windows overlap, on any stream."""
+def check(spec: SpecLike, effort: int | None = None) -> Report:
+    """Return how many starts can be open and held, and how many windows overlap, on any stream.
+
+    `effort` is the number of steps that each answer may take, otherwise `wex.limits` has it.
+    """
+    if effort is not None:
+        if effort < 1:
+            raise WexError("wrong-argument", "effort must be positive", "200000 is usual")
+        with limits.raised(effort=effort):
+            return check(spec)
     began = time.monotonic()
     spec = as_spec(spec)
     meaning = meaning_of(spec)
@@ -112,8 +121,8 @@ def check(spec: SpecLike) -> Report:
 
 def _window(meaning: Meaning, index: int) -> WindowReport:
     began = time.monotonic()
-    analysis = Analysis(meaning, index, Budget())
-    labels = ambiguity(meaning, index, Budget())
+    analysis = Analysis(meaning, index, Budget.current())
+    labels = ambiguity(meaning, index, Budget.current())
     return WindowReport(
         analysis.window.name,
         analysis.open,

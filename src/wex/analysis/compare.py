@@ -100,7 +100,8 @@ class StartTracker:
 
 
 Pair = tuple[int, TrackedStart, TrackedStart]  # a context, and the tracked start in each spec
-WORK = 500_000  # steps, twice: for the regions, and for the difference
+MOST_PATHS = 8  # that are tried where some are those of no stream
+EFFORT = 2.5  # times that of an answer, twice: for the regions, and for the difference
 SHOWN: Pair = (-1, TrackedStart(), TrackedStart())  # after an event that has shown a difference
 
 
@@ -226,7 +227,7 @@ class _WindowPair:
             return self._by_text(what)
         if not faithful:
             windows = self._analysed(plain=True)
-        contexts = contexts_of(self.meanings, windows, Budget(work=WORK))
+        contexts = contexts_of(self.meanings, windows, Budget.current(EFFORT))
         present = ((window, which) for which, window in enumerate(windows))
         trackers = [
             None if index is None else StartTracker(Starts(contexts, *next(present)))
@@ -245,18 +246,37 @@ class _WindowPair:
             if prefers:
                 reason = f"which windows of `{self.name}` are preferred is not compared"
             return SpecComparison(None, reason)
-        streams = concrete_streams(contexts, path)
-        difference = None if streams is None else self._replayed(streams[0])
-        if streams is None or difference is None:
+        shown = self._shown(contexts, trackers, path)
+        if shown is None:
             may = "differ" if len(self._windows) == 2 else "have windows"
             reason = f"`{self.name}` may {may}, but no stream was found that shows it"
             return SpecComparison(None, reason)
-        start, end, side = difference
+        events, (start, end, side) = shown
         reason = (
             f"only the {side} has the window `{self.name}` from {start} to {end} of this stream"
         )
-        stream = table_of(self.meanings[0], streams[0])
+        stream = table_of(self.meanings[0], events)
         return SpecComparison(False, reason, stream, (self.name, start, end), side)
+
+    def _shown(
+        self, contexts: Contexts, trackers: Sequence[StartTracker | None], path: list[Edge] | None
+    ) -> tuple[list[Event], tuple[int, int, Side]] | None:
+        """Return a stream along a path and the difference in it, or None if none is found.
+
+        If regions are not exact, a path may be that of no stream. Then longer ones are tried.
+        """
+        for _ in range(1 if contexts.regions.exact else MOST_PATHS):
+            if path is None:
+                return None
+            streams = concrete_streams(contexts, path)
+            difference = None if streams is None else self._replayed(streams[0])
+            if streams is not None and difference is not None:
+                return streams[0], difference
+            try:
+                path = self._difference(contexts, trackers, len(path) + 1)
+            except TooManyError:
+                return None
+        return None
 
     def _by_text(self, what: str) -> SpecComparison:
         """Return the comparison of windows whose preference depends on more than the letters of events."""
@@ -334,9 +354,12 @@ class _WindowPair:
         return one == two and (not one.having or len(predicates) == 1)
 
     def _difference(
-        self, contexts: Contexts, trackers: Sequence[StartTracker | None]
+        self, contexts: Contexts, trackers: Sequence[StartTracker | None], least: int = 0
     ) -> list[Edge] | None:
-        """Return a shortest path to a window that makes a difference, with the events after it."""
+        """Return a shortest path to a window that makes a difference, with the events after it.
+
+        It has at least as many events as given.
+        """
         one, two = trackers
 
         def differs(node: Pair, edge: Edge | None) -> bool:
@@ -346,6 +369,8 @@ class _WindowPair:
             return self.judge(first, second)
 
         def successors(node: Pair) -> Iterator[tuple[Edge, Pair]]:
+            if node == SHOWN:
+                return
             context, left, right = node
             for edge in contexts.edges[context]:
                 if differs(node, edge):
@@ -368,10 +393,11 @@ class _WindowPair:
             return node == SHOWN or differs(node, None)
 
         contexts.budget.renew()
+        first: tuple[Pair, int] = ((0, TrackedStart(), TrackedStart()), 0)  # with the events so far
         path = shortest(
-            [(None, (0, TrackedStart(), TrackedStart()))],
-            successors,
-            is_goal,
+            [(None, first)],
+            lambda at: ((edge, (to, min(at[1] + 1, least))) for edge, to in successors(at[0])),
+            lambda at: at[1] == least and is_goal(at[0]),
             contexts.budget.check,
         )
         return None if path is None else path[1]

@@ -125,6 +125,9 @@ class Analysis:
 
     def unknown(self, what: Quantity, reason: str, builder: WitnessBuilder | None = None) -> Answer:
         """Return the answer that it is not known whether a quantity has a bound."""
+        if self.budget.ran_out:
+            steps = f"{self.budget.work:,} steps of the analysis were not enough"
+            reason = f"{reason}; {steps}, and a greater `effort` allows more"
         return self._answer(what, Verdict.UNKNOWN, None, reason, builder=builder)
 
     def _answer(

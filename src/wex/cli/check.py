@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 @click.command(short_help="Check a spec, and how much it can hold.")
 @click.argument("path", metavar="SPEC")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")
-def check(path: str, json_wanted: bool) -> int:
+@click.option(
+    "--effort",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Steps that the analysis may take for each answer (usually 200000).",
+)
+def check(path: str, json_wanted: bool, effort: int | None) -> int:
     """Check the spec in the file SPEC, or on standard input if SPEC is -.
 
     Print a summary of the spec and, for each window, how many starts can be open or held at once
-    and how many windows can overlap, on any stream.
+    and how many windows can overlap, on any stream: a bound, "unbounded", or "unknown" if the analysis
+    cannot decide, or not with this effort.
 
     The exit status is 1 if a window can hold an unbounded number of starts, 2 if the spec has errors.
     """
@@ -37,7 +44,7 @@ def check(path: str, json_wanted: bool) -> int:
     from wex.analysis.check import check as analyse  # noqa: PLC0415  (loads the solver)
     from wex.cli import verdicts  # noqa: PLC0415
 
-    report = analyse(spec)
+    report = analyse(spec, effort)
     if json_wanted:
         analysis = verdicts.as_json(report)
         print_json({"spec": path, "ok": True, **summary(resolved), "analysis": analysis})

@@ -15,6 +15,7 @@ from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
 from wex.analysis.regions.symbolic import symbolic_regions
+from wex.analysis.regions.typed import order_regions
 from wex.automata.explore import Exploration
 from wex.theory.terms import Always
 
@@ -130,7 +131,11 @@ def contexts_of(
     widest = max(meanings, key=lambda meaning: len(meaning.nullable))
     query = query_of(widest, windows, assumptions, moments=moments)
     try:
-        regions: RegionGraph = finite_regions(query, budget) or symbolic_regions(query, budget)
+        regions: RegionGraph = (
+            finite_regions(query, budget)
+            or order_regions(query, budget)
+            or symbolic_regions(query, budget)
+        )
     except TooManyError:  # too many predicates at once: then any event may follow any other
         budget.renew()
         return free_contexts(windows, budget)

@@ -12,10 +12,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex import limits
 from wex.analysis.graphs import TooManyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from wex.theory.evaluate import Event
 
@@ -37,6 +38,15 @@ class Budget:
     vectors: int = 20_000
     done: int = 0  # steps
     whole: Budget | None = None  # the budget of which this is a part
+    ran_out: bool = False  # whether some work was given up
+
+    @classmethod
+    def current(cls, times: float = 1.0) -> Budget:
+        """Return the budget that `limits.effort` allows, or a multiple of it."""
+        work = int(limits.current().effort * times)
+        return cls(
+            max(1, cls.regions * work // cls.work), work, max(1, cls.vectors * work // cls.work)
+        )
 
     def renew(self) -> None:
         """Start again, for another answer."""
@@ -64,11 +74,23 @@ class Budget:
         """
         self.count(steps)
         if self.done > share * self.work:
+            self.give_up()
             raise TooManyError
+
+    def give_up(self) -> None:
+        """Note that some work was given up: with more steps an answer may be found."""
+        self.ran_out = True
+        if self.whole is not None:
+            self.whole.give_up()
+
+    def restore(self, done: int) -> None:
+        """Take back the steps since an earlier count: what they were for was given up."""
+        self.count(done - self.done)
 
     def check_vectors(self, count: int) -> None:
         """Raise TooManyError if there are too many combinations of starts, or no steps are left."""
         if count > self.vectors:
+            self.give_up()
             raise TooManyError
         self.check()
 
@@ -109,15 +131,20 @@ class RegionGraph(ABC):
         return None
 
 
-def quotient(edges: Sequence[Sequence[Step]], labels: Sequence[int]) -> list[int]:
+def quotient(edges: Sequence[Sequence[tuple[Hashable, int]]], labels: Sequence[int]) -> list[int]:
     """Return the block of each region: regions of one block have the same label and the same steps."""
+    actions: dict[Hashable, int] = {}
+    rows = [
+        [(actions.setdefault(action, len(actions)) * len(edges), to) for action, to in steps]
+        for steps in edges
+    ]
     blocks = list(labels)
     count = len(set(labels))
     while True:
-        signatures: dict[tuple[int, frozenset[Step]], int] = {}
+        signatures: dict[tuple[int, frozenset[int]], int] = {}
         after = []
-        for region, steps in enumerate(edges):
-            key = (blocks[region], frozenset((action, blocks[to]) for action, to in steps))
+        for region, steps in enumerate(rows):
+            key = (blocks[region], frozenset([action + blocks[to] for action, to in steps]))
             after.append(signatures.setdefault(key, len(signatures)))
         if len(signatures) == count:
             return after

@@ -108,6 +108,7 @@ class SymbolicRegions(RegionGraph):
                 if transition in self.may:
                     continue
                 if over or self.budget.left < 0:  # undecided: taken to be possible
+                    self.budget.give_up()
                     self.may[transition], self.exact = True, False
                     continue
                 try:
@@ -315,6 +316,7 @@ class _Level:
                 return
             for cls, guard in guards[len(action)]:
                 if self.regions.budget.left < 0:
+                    self.regions.budget.give_up()
                     raise TooManyError
                 more = formula if guard is None else both(formula, self.symbols.guard(guard))
                 if guard is None or self.regions._possible(more, self.everything):  # noqa: SLF001

@@ -1,0 +1,344 @@
+"""Region graphs of guards that only compare: order types, as far as streams reach them, without a solver.
+
+A memory is the type of each group of fields (`order_types.py`) and the earlier outcomes of tests that
+guards still read (`comparisons.py`). The types of one group are explored and merged first: types with
+the same continuations are one. The product of the groups is merged again.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from wex.analysis.graphs import TooManyError
+from wex.analysis.regions.comparisons import Compared, Kinds, groups_of, tests_of
+from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step, quotient
+from wex.analysis.regions.order_types import OrderTypes, in_hindsight
+from wex.automata.explore import Exploration
+from wex.spec.types import TIMESTAMP
+from wex.theory import terms
+from wex.theory.event_search import readable_event
+from wex.theory.samples import constants_of
+from wex.theory.solver import UndecidedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from wex.analysis.regions.comparisons import Tests
+    from wex.analysis.regions.graph import Budget
+    from wex.analysis.regions.order_types import Type
+    from wex.analysis.regions.query import RegionQuery
+    from wex.theory.evaluate import Event, Value
+    from wex.theory.terms import Guard
+
+Found = TypeVar("Found")
+GroupStep: TypeAlias = tuple[int, int]  # the tests that hold, and the block after an event
+GroupSteps: TypeAlias = tuple[GroupStep, ...]
+Node: TypeAlias = tuple[int, tuple[int, ...], int]  # a level, a block of each group, past outcomes
+SHARE = 0.7  # of the steps of a budget: the rest is for refinement
+PER_STEP = 4  # events that are tried in one step of a budget
+
+
+class OrderRegions(RegionGraph):
+    """The region graph of a query whose groups of fields have types."""
+
+    method = "order types"
+    exact = True
+
+    def __init__(
+        self, query: RegionQuery, tests: Tests, groups: Sequence[Kinds | Compared], budget: Budget
+    ) -> None:
+        self.query = query
+        self.budget = budget
+        self.tests = tests
+        # The types of a single group are merged below, with all others.
+        merge = len(groups) > 1 or any(tests.deepest)
+        self.groups = [
+            _KindGroup(group, tests, query)
+            if isinstance(group, Kinds)
+            else _type_group(group, budget, merge=merge)
+            for group in groups
+        ]
+        self._actions: dict[tuple[int, int, int], Action | None] = {}
+        self._place_outcomes()
+        self._explore()
+
+    def _place_outcomes(self) -> None:
+        """Give the past outcomes of each test a range of bits: the lowest is that of age 1."""
+        self._lowest: list[int] = []
+        self._shifted = 0  # the bits that are the successor of another one
+        width = 0
+        for deepest in self.tests.deepest:
+            self._lowest.append(width)
+            self._shifted |= ((1 << deepest) - 1 & ~1) << width
+            width += deepest
+        self._noted = [
+            (1 << number, 1 << lowest)
+            for number, (lowest, deepest) in enumerate(
+                zip(self._lowest, self.tests.deepest, strict=True)
+            )
+            if deepest
+        ]
+
+    def _explore(self) -> None:
+        """Explore the memories that streams reach, and merge those with the same continuations."""
+        initial: Node = (0, (0,) * len(self.groups), 0)
+        numbers: Exploration[Node, None] = Exploration([initial])
+        rows: list[list[Step]] = []
+        for node in numbers:
+            tried = 0
+            steps: dict[Step, None] = {}
+            for action, after, _ in self._steps(node):
+                tried += 1
+                steps[action, numbers[after]] = None
+            self.budget.check(steps=1 + tried // PER_STEP, share=SHARE)
+            rows.append(list(steps))
+        self.numbers = numbers
+        levels = [level for level, _, _ in numbers.states]
+        order: dict[int, int] = {}  # numbers the block of the initial node 0
+        self.block = [order.setdefault(block, len(order)) for block in quotient(rows, levels)]
+        self.edges = [[] for _ in order]
+        self.level = [0] * len(order)
+        for number, row in enumerate(rows):
+            block = self.block[number]
+            self.edges[block] = sorted({(action, self.block[to]) for action, to in row})
+            self.level[block] = levels[number]
+
+    def _steps(self, node: Node) -> Iterator[tuple[Action, Node, GroupSteps]]:
+        """Yield what is read, the node after it, and the steps of the groups, for each event."""
+        level, blocks, past = node
+        top = min(level + 1, self.query.levels - 1)
+        kept = past << 1 & self._shifted
+        edges = (group.edges[block] for group, block in zip(self.groups, blocks, strict=True))
+        for steps in product(*edges):
+            bits = 0
+            for own, _ in steps:
+                bits |= own
+            key = (level, bits, past)
+            if key not in self._actions:
+                self._actions[key] = self._action(*key)
+            action = self._actions[key]
+            if action is None:
+                continue
+            after = kept
+            for test, lowest in self._noted:
+                if bits & test:
+                    after |= lowest
+            yield action, (top, tuple(to for _, to in steps), after), steps
+
+    def _action(self, level: int, bits: int, past: int) -> Action | None:
+        """Return the classes that the readers read, or None if no stream has this event here."""
+
+        def true(guard: Guard) -> bool:
+            match guard:
+                case terms.Always(value):
+                    return value
+                case terms.Not(operand):
+                    return not true(operand)
+                case terms.And(parts):
+                    return all(map(true, parts))
+                case terms.Or(parts):
+                    return any(map(true, parts))
+                case terms.IsFirst(offset):
+                    return offset == -level
+            test, age = self.tests.moved[guard]  # type: ignore[index]
+            if age == 0:
+                return bool(bits >> test & 1)
+            return bool(past >> self._lowest[test] + age - 1 & 1)
+
+        if level and not true(self.query.order):
+            return None
+        action = []
+        for reader in self.query.readers:
+            classes = reader[level]
+            if classes is None:
+                action.append(SILENT)
+                continue
+            read = next((cls for cls, guard in enumerate(classes) if true(guard)), None)
+            if read is None:
+                return None
+            action.append(read)
+        return tuple(action)
+
+    # --- Concrete streams
+
+    def streams(
+        self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
+    ) -> tuple[list[Event], list[list[Event]]] | None:
+        """Return events along a path: each group has its own values."""
+        main, node = self._walk(path, self.numbers.states[0])
+        walks = [main, *(self._walk(branch, node)[0] for branch in branches)]
+        found: list[list[dict[str, Value]]] = [[{} for _ in walk] for walk in walks]
+        for index, group in enumerate(self.groups):
+            try:
+                parts = group.events(
+                    [[steps[index] for steps in walk] for walk in walks], self.tick
+                )
+            except UndecidedError:
+                return None
+            for events, own in zip(found, parts, strict=True):
+                for event, values in zip(events, own, strict=True):
+                    event.update(values)
+        return list(found[0]), [list(tail) for tail in found[1:]]
+
+    def _walk(self, path: Sequence[Step], node: Node) -> tuple[list[GroupSteps], Node]:
+        """Return the steps of the groups along a path from a node, and the node after it."""
+        walk = []
+        for action, region in path:
+            _, node, steps = next(
+                step
+                for step in self._steps(node)
+                if step[0] == action and self.block[self.numbers[step[1]]] == region
+            )
+            walk.append(steps)
+        return walk, node
+
+
+class _KindGroup:
+    """A group with kinds of events: nothing but outcomes is remembered."""
+
+    def __init__(self, group: Kinds, tests: Tests, query: RegionQuery) -> None:
+        self.group = group
+        self.edges: list[list[GroupStep]] = [[(group.bits(row), 0) for row in group.rows]]
+        self._tests = [tests.tests[test] for test in group.tests]
+        self._query = query
+        self._models: dict[int, Event] = {}
+
+    def events(self, walks: Sequence[Sequence[GroupStep]], _tick: int) -> list[list[Event]]:
+        """Return the values of the fields along the walks: any event of a kind represents it."""
+        return [[self._event(bits) for bits, _ in walk] for walk in walks]
+
+    def _event(self, bits: int) -> Event:
+        if bits not in self._models:
+            literals = (
+                test if bits >> number & 1 else terms.Not(test)
+                for number, test in zip(self.group.tests, self._tests, strict=True)
+            )
+            guard = terms.And((*literals, self._query.in_bounds()))
+            constants = constants_of(self._tests)
+            event = readable_event(guard, self._query.fields, constants)
+            read = {field.name for test in self._tests for field in terms.fields(test)}
+            self._models[bits] = {name: (event or {})[name] for name in read}
+        return self._models[bits]
+
+
+class _TypeGroup:
+    """A group with types, which are explored and merged."""
+
+    def __init__(self, group: Compared, budget: Budget, *, merge: bool) -> None:
+        self.group = group
+        self.types = OrderTypes(group)
+        self.numbers: Exploration[Type, None] = Exploration([self.types.initial])
+        after = self.types.after
+        rows: list[list[tuple[int, int]]] = []
+        for type_ in self.numbers:
+            extended = self.types.extended(type_)
+            budget.check(steps=1 + len(extended) // PER_STEP, share=SHARE)
+            steps = {(bits, after(codes)) for codes, bits in extended}
+            rows.append([(bits, self.numbers[to]) for bits, to in sorted(steps, key=repr)])
+        blocks = quotient(rows, [0] * len(rows)) if merge else range(len(rows))
+        order: dict[int, int] = {}  # numbers the block of the initial type 0
+        self.block = [order.setdefault(block, len(order)) for block in blocks]
+        self.edges: list[list[GroupStep]] = [[] for _ in order]
+        for number, row in enumerate(rows):
+            self.edges[self.block[number]] = sorted({(bits, self.block[to]) for bits, to in row})
+
+    def events(self, walks: Sequence[Sequence[GroupStep]], tick: int) -> list[list[Event]]:
+        """Return the values of the fields along a walk, and along walks that continue it.
+
+        Numbers are chosen one after the other, and spread in hindsight.
+        """
+        main, type_ = self._walk(walks[0], self.types.initial, [])
+        parts = [main, *(self._walk(walk, type_, main)[0][len(main) :] for walk in walks[1:])]
+        chosen: dict[Fraction, Fraction] = {}
+        if self.types.ordered:
+            constants = {Fraction(c) for own in self.types.constants.values() for c in own}
+            values = {Fraction(v) for part in parts for event in part for v in event.values()}  # type: ignore[arg-type]
+            unit = tick if any(f.type == TIMESTAMP for f in self.group.fields.values()) else 1
+            chosen = in_hindsight(values, sorted(constants), unit)
+
+        def shown(name: str, value: Value) -> Value:
+            kind = self.group.fields[name].kind
+            if kind not in ("whole", "real"):
+                return value
+            number = Fraction(value)  # type: ignore[arg-type]
+            number = chosen.get(number, number)
+            return int(number) if kind == "whole" else number
+
+        return [
+            [{name: shown(name, value) for name, value in event.items()} for event in part]
+            for part in parts
+        ]
+
+    def _walk(
+        self, walk: Sequence[GroupStep], type_: Type, before: Sequence[Event]
+    ) -> tuple[list[Event], Type]:
+        """Return the events before a walk and those along it, and the type after it."""
+        events = list(before)
+        for bits, block in walk:
+            extended = next(
+                codes
+                for codes, own in self.types.extended(type_)
+                if own == bits and self.block[self.numbers[self.types.after(codes)]] == block
+            )
+            event: dict[str, Value] = {}
+            events.append(event)
+            for insertion in self.types.insertions:
+                event[insertion.name] = self.types.value(
+                    insertion, extended, lambda slot: events[-1 - slot[1]][slot[0]]
+                )
+            type_ = self.types.after(extended)
+        return events, type_
+
+
+def _type_group(group: Compared, budget: Budget, *, merge: bool) -> _TypeGroup:
+    return _TYPES.get((group.key, merge), budget, lambda: _TypeGroup(group, budget, merge=merge))
+
+
+def order_regions(query: RegionQuery, budget: Budget) -> OrderRegions | None:
+    """Return the region graph of a query if its guards only compare, and there are few types."""
+    if not query.exact:
+        return None  # a graph that is not exact needs certificates, which only a solver finds
+    tests = tests_of(query)
+    groups = groups_of(tests, query)
+    if groups is None:
+        return None
+    done = budget.done
+    key = (query.readers, query.order, tuple(query.bounds.items()))
+    try:
+        found = _GRAPHS.get(key, budget, lambda: OrderRegions(query, tests, groups, budget))
+    except TooManyError:
+        budget.restore(done)  # the solver may need them all
+        return None
+    regions = copy(found)  # whoever asked changes its own graph
+    regions.edges = list(found.edges)
+    return regions
+
+
+class _Recent(Generic[Found]):
+    """The last few results, each with the steps that it took: a hit counts them again.
+
+    So the verdict on a spec does not depend on what was asked before.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.results: tuple[tuple[Hashable, Found, int], ...] = ()
+
+    def get(self, key: Hashable, budget: Budget, build: Callable[[], Found]) -> Found:
+        """Return a recent result, or build it; raise TooManyError if that exceeds the budget."""
+        for known, result, steps in self.results:
+            if known == key:
+                budget.check(steps=steps, share=SHARE)
+                return result
+        before = budget.done
+        result = build()
+        # One assignment: other threads see the old results or the new ones.
+        self.results = ((key, result, budget.done - before), *self.results[: self.most - 1])
+        return result
+
+
+_TYPES: _Recent[_TypeGroup] = _Recent(4)
+_GRAPHS: _Recent[OrderRegions] = _Recent(4)
