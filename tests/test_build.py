@@ -176,7 +176,7 @@ def joined(parts: tuple[tree.Regex, ...], op: str) -> w.Regex | w.Expr:
 
 def rebuilt_window(node: tree.Window) -> tree.Window:
     """Rebuild a window with the builder."""
-    within = node.within
+    within, onward = node.within, node.next_start
     return w.window(
         node.name.text,
         pairs=[
@@ -193,7 +193,10 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
         if within.unit.text == "events"
         else w.duration(within.amount.value, within.unit.text),
         keep=node.keep.text if node.keep else None,
-        sharing=node.sharing.amount.value if node.sharing else None,
+        sharing=onward.amount.value if isinstance(onward, tree.Sharing) else None,
+        resuming=(onward.which.text, onward.label.text)
+        if isinstance(onward, tree.Resuming)
+        else None,
         unpadded=node.unpadded,
         lookback=node.lookback.value if node.lookback else None,
         measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},
