@@ -408,3 +408,17 @@ def test_only_a_greedy_quantifier_becomes_reluctant() -> None:
     with pytest.raises(wex.SpecError) as caught:
         w.window("w", match=w.any, sharing=1)
     assert caught.value.code == "sharing-here"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "code"),
+    [
+        ({"resuming": ("last", "l")}, "resuming-here"),
+        ({"keep": "leftmost", "resuming": ("last", "l"), "sharing": 1}, "clause-conflict"),
+        ({"keep": "leftmost", "resuming": ("last",)}, "wrong-sort"),
+    ],
+)
+def test_where_the_next_window_begins_is_checked(clauses: dict[str, Any], code: str) -> None:
+    with pytest.raises(wex.SpecError) as caught:
+        w.window("w", match=w.any, **clauses)
+    assert caught.value.code == code

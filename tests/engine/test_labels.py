@@ -44,7 +44,7 @@ KEEPS = [
 ]  # fmt: skip
 
 
-def _compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds("({} {})".format, inner, inner),
         st.builds("({} | {})".format, inner, inner),
@@ -55,7 +55,7 @@ def _compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def expressions(atoms: list[str]) -> st.SearchStrategy[str]:
-    return st.recursive(st.sampled_from(atoms), _compound, max_leaves=6)
+    return st.recursive(st.sampled_from(atoms), compound, max_leaves=6)
 
 
 @st.composite
