@@ -176,7 +176,7 @@ def joined(parts: tuple[tree.Regex, ...], op: str) -> w.Regex | w.Expr:
 
 def rebuilt_window(node: tree.Window) -> tree.Window:
     """Rebuild a window with the builder."""
-    within = node.within
+    within, onward = node.within, node.next_start
     return w.window(
         node.name.text,
         pairs=[
@@ -193,7 +193,10 @@ def rebuilt_window(node: tree.Window) -> tree.Window:
         if within.unit.text == "events"
         else w.duration(within.amount.value, within.unit.text),
         keep=node.keep.text if node.keep else None,
-        sharing=node.sharing.amount.value if node.sharing else None,
+        sharing=onward.amount.value if isinstance(onward, tree.Sharing) else None,
+        resuming=(onward.which.text, onward.label.text)
+        if isinstance(onward, tree.Resuming)
+        else None,
         unpadded=node.unpadded,
         lookback=node.lookback.value if node.lookback else None,
         measures={measure.name.text: rebuilt(measure.value) for measure in node.measures},
@@ -405,3 +408,17 @@ def test_only_a_greedy_quantifier_becomes_reluctant() -> None:
     with pytest.raises(wex.SpecError) as caught:
         w.window("w", match=w.any, sharing=1)
     assert caught.value.code == "sharing-here"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "code"),
+    [
+        ({"resuming": ("last", "l")}, "resuming-here"),
+        ({"keep": "leftmost", "resuming": ("last", "l"), "sharing": 1}, "clause-conflict"),
+        ({"keep": "leftmost", "resuming": ("last",)}, "wrong-sort"),
+    ],
+)
+def test_where_the_next_window_begins_is_checked(clauses: dict[str, Any], code: str) -> None:
+    with pytest.raises(wex.SpecError) as caught:
+        w.window("w", match=w.any, **clauses)
+    assert caught.value.code == code

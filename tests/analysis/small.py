@@ -8,13 +8,13 @@ from itertools import product
 from hypothesis import strategies as st
 
 import wex
-from tests.strategies.specs import with_preference
+from tests.strategies.specs import labels_of, with_preference
 from wex.analysis.witness import held_starts
 from wex.errors import DataError
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
-from wex.spec import Meaning
+from wex.spec import Meaning, tree
 from wex.stages import compile_window
 from wex.theory.evaluate import Event, Value
 
@@ -141,14 +141,17 @@ def spec_texts(
     if not preference:
         return text
     spec = wex.parse(text)
-    keep, sharing = (None, None)
+    keep, onward = (None, None)
     preferring = []
     for window in spec.windows:
         chosen = draw(with_preference(window))
         if keep is None or draw(st.booleans()):
-            keep, sharing = chosen.keep, chosen.sharing
-        if chosen.within is None:
-            chosen = replace(chosen, keep=keep, sharing=sharing)
+            keep, onward = chosen.keep, chosen.next_start
+        there = not isinstance(onward, tree.Resuming) or onward.label.text in labels_of(
+            chosen.pairs
+        )
+        if chosen.within is None and there:
+            chosen = replace(chosen, keep=keep, next_start=onward)
         preferring.append(chosen)
     return str(replace(spec, windows=tuple(preferring), source=None))
 

@@ -32,6 +32,15 @@ HEAD = "stream s (x enum('a', 'b', 'c')) let a = x = 'a' let b = x = 'b' let c =
         ("a b* c | b keep leftmost", "unbounded (linear)", "unbounded (linear)"),
         ("a any* b | b c keep leftmost", "unbounded (linear)", "at most 5"),
         ("a+ keep preferred measure count() as n having n > 1", "unknown", "unknown"),
+        ("any p:(a+) q:(b+) keep leftmost resuming at last p", "1", "unbounded (linear)"),
+        ("a p:(c*) b keep leftmost resuming at last p", "0", "at most 1"),
+        ("a p:(b{0,4}) keep leftmost resuming at last p", "1", "at most 5"),
+        ("a p:(any*) b keep leftmost resuming at last p within 5 events", "at most 5", "at most 5"),
+        (
+            "a p:(b*) c | b keep leftmost resuming at last p",
+            "unbounded (linear)",
+            "unbounded (linear)",
+        ),
     ],
 )
 def test_delay_and_held_starts(text: str, delay: str, held: str) -> None:
@@ -125,6 +134,13 @@ def test_any_number_of_windows_waits_for_an_earlier_start(text: str) -> None:
         ("a+ keep preferred", "a+ keep leftmost", None),
         ("a+ keep preferred", "a+ keep all", None),
         ("a+? keep leftmost within 3 events", "a keep leftmost within 3 events", True),
+        ("a l:b keep leftmost resuming at last l", "a l:b keep leftmost resuming at last l", True),
+        (
+            "a l:(b+) keep leftmost resuming at last l",
+            "a l:b* b keep leftmost resuming at last l",
+            None,
+        ),
+        ("a l:b keep leftmost resuming at last l", "a l:c keep leftmost resuming at last l", False),
     ],
 )
 def test_equivalence_by_preference(one: str, two: str, same: bool | None) -> None:

@@ -45,6 +45,8 @@ BY_THE_CLOCK = [  # the event that `until` waits for, or that ends all better wa
     f"match any [not {GAP} and not {LATE}]* keep leftmost measure sum(x) as total",
     f"match [x > 0] [x < 3 and not {LATE}]* keep preferred measure sum(x) as total",
     f"match [x > 0] any*? until [{LATE}] or end keep leftmost sharing 1 event",
+    f"match [x > 0] l:([not {GAP}]*) keep leftmost resuming at first l measure sum(x) as total",
+    f"match any l:([x > 1 and not {GAP}]+) [not {GAP}]* keep leftmost resuming at last l",
 ]
 AND_MORE = [  # other fields of the next event count, too
     "match [x > 0] any* until [x = 0] or end within 9 seconds",

@@ -111,6 +111,7 @@ SPECS = [
     STREAM + f"window w match [x > 0] (any* [x > 2])? keep preferred within 9 seconds measure {ALL}",
     STREAM + "window w match [x > 0]+ ([ok]* [x > 2])? keep leftmost until [x < 2] or end measure sum(x) as s",
     STREAM + "window w match [x > 0] any*? keep leftmost sharing 2 events measure count() as n having n > 2",
+    STREAM + "window w match [x > 0] l:([x > 1]+) any*? [x = 3] keep leftmost resuming at last l measure count() as n",
     STREAM + "nulls skip window w match any [sum(x) < 9 and name != max(name)[-1]]* [y > avg(y)] keep leftmost measure sum(x) as s",
     "stream s (x int) window w after any* [x = 0] match [x > 0]{2,4} until [x = 1] or end keep shortest",
     STREAM + "window w match p:([x > 0]+) q:(any*) [x > 2] measure sum(p.x) as s, collect(q.name) as c, mode(label()) as l",

@@ -124,6 +124,7 @@ def every_type(spark: SparkSession) -> None:
       window v match [`end` >= 0] any keep disjoint measure var(x) as spread, every(ok) as fine
       window tracked match any [n <= max(n) and avg(m) < 8]* [n > first(n) and first(side) != side] measure count() as events
       window preferred match [n > 1] any*? [ok and n % 2 = 0] keep leftmost sharing 1 event
+      window resumed match [n > 1] l:([n > 3]*) any*? [ok] keep leftmost resuming at last l
       window run runs of side, ok
       window odd match [(x is null or x > 1) and hour(t) = 10 and (k is null or k like '_')]{2}
     """)

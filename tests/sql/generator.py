@@ -81,13 +81,18 @@ class Generator:
         skip: tuple[str, str | None] = ("past", None)
         if self.chance(0.4):
             skip = ("next", None)
-        elif self.chance(0.12):
-            skip = (self.random.choice(["first", "last", "last", "last"]), self.last_variable())
+        elif self.chance(0.5):
+            skip = (self.random.choice(["first", "last"]), self.skipped_to())
         return o.Query(self.drawn, define, measures, skip, self.subsets)
 
-    def last_variable(self) -> str:
-        """Return a variable to skip to: often the last one, whose place is certain."""
-        return variables(self.drawn)[-1] if self.chance(0.8) else self.random.choice(self.names)
+    def skipped_to(self) -> str:
+        """Return a variable or subset to skip to: rarely the first one, where SQL fails."""
+        written = variables(self.drawn)
+        if self.chance(0.25):
+            return written[-1]  # its place is often certain
+        later = [name for name in written[1:] if name != written[0]]
+        choices = later if later and self.chance(0.8) else self.names
+        return self.random.choice([*choices, *self.subsets])
 
     def condition(self, name: str, depth: int) -> Any:
         choice = self.random.random()

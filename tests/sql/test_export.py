@@ -54,6 +54,17 @@ def test_patterns_and_conditions() -> None:
     assert query("match any up+ keep leftmost", "flink")[2:] == ["up AS x > LAST(x, 1)"]
 
 
+def test_going_on_at_a_label() -> None:
+    window = "match any low:([x < x[-1]]+) up+ keep leftmost resuming at {}"
+    assert "AFTER MATCH SKIP TO LAST low\n" in wex.to_sql(
+        f"{STREAM} window w {window.format('last low')}"
+    )
+    both = "match any move:(low:([x < x[-1]]+) up+) keep leftmost resuming at first move"
+    text = wex.to_sql(f"{STREAM} window w {both}")
+    assert "AFTER MATCH SKIP TO FIRST move_rows\n" in text
+    assert "SUBSET move_rows = (low, move)\n" in text
+
+
 def test_names_that_sql_would_misread() -> None:
     text = (
         'stream "the table" (`order` int, `a"b` int) window w match [`order` > `a"b`] keep leftmost'
@@ -71,6 +82,9 @@ def test_names_that_sql_would_misread() -> None:
         ("match any until [up] keep leftmost", "behind the match"),
         ("match [x % 2 = 1] keep leftmost", "rounds in another way"),
         ("match any within 3 events keep leftmost", "no such clause"),
+        ("match any up+ keep leftmost sharing 1 event", "no such clause"),
+        ("match l:up any keep leftmost resuming at last l", "begin where this one did"),
+        ("match any l:up* any keep leftmost resuming at last l", "no row to go on at"),
         ("match up unpadded keep leftmost", "not all earlier rows"),
         ("match any keep leftmost measure median(x) as m", "no such aggregate"),
         ("match [is_first] keep leftmost", "no such condition"),
@@ -135,11 +149,11 @@ def test_a_query_that_is_read_again_has_the_same_windows(
         except wex.WexError:
             continue
         try:
-            windows = wex.find(spec, table)
-        except wex.DataError:
+            windows, same = wex.find(spec, table), wex.find(again, table)
+        except wex.DataError:  # of the data itself, or of a NULL that SQL compares otherwise
             return
         mine = windows.filter(pc.equal(windows["window_name"], window.name.text))
-        assert places(mine) == places(wex.find(again, table))
+        assert places(mine) == places(same)
 
 
 def places(windows: pa.Table) -> list[tuple[object, ...]]:

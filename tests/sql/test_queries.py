@@ -58,6 +58,27 @@ def test_a_v_shape_of_oracle() -> None:
         """)
 
 
+@pytest.mark.parametrize(
+    ("skip", "pattern", "match", "keep"),
+    [
+        ("TO LAST down", "strt down+ up+", "any DOWN:down+ up+", "resuming at last DOWN"),
+        ("TO down", "strt down+ up+", "any DOWN:down+ up+", "resuming at last DOWN"),
+        ("TO FIRST up", "strt down+ up+", "any down+ UP:up+", "resuming at first UP"),
+        ("TO LAST down", "down{2,3} up+", "DOWN:down{2,3} up+", "resuming at last DOWN"),
+        ("TO LAST up", "strt down+ up+", "any down+ up+", "sharing 1 event"),
+        ("TO FIRST move", "strt strt? (down | up)+", "any any? (MOVE:down | MOVE:up)+", "resuming at first MOVE"),
+    ],
+)  # fmt: skip
+def test_going_on_in_the_middle_of_a_match(skip: str, pattern: str, match: str, keep: str) -> None:
+    query = f"""
+        SELECT * FROM Ticker MATCH_RECOGNIZE (
+          ORDER BY ts AFTER MATCH SKIP {skip} PATTERN ({pattern}) SUBSET move = (down, up)
+          DEFINE down AS price < PREV(price), up AS price > PREV(price)
+        ) mr"""
+    text = translated(query, "oracle")
+    assert f"  match {match}\n  keep leftmost {keep}\n" in text
+
+
 def test_falling_prices_of_flink() -> None:
     query = """
         SELECT * FROM Ticker MATCH_RECOGNIZE (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
@@ -381,12 +382,23 @@ _of_labels = st.one_of(
 
 
 @st.composite
+def labelled_pairs(draw: st.DrawFn, pairs: tuple[tree.Pair, ...]) -> tuple[tree.Pair, ...]:
+    """Return pairs with labels, at least one."""
+    first, *others = (replace(pair, match=draw(labelled(pair.match))) for pair in pairs)
+    if not any(map(tree.labels_in, (first, *others))):
+        first = replace(first, match=tree.Labelled(name("la"), first.match))
+    return first, *others
+
+
+def labels_of(pairs: Iterable[tree.Pair]) -> list[str]:
+    return [label for pair in pairs for label in tree.labels_in(pair)]
+
+
+@st.composite
 def with_labels(draw: st.DrawFn, window: tree.Window) -> tree.Window:
     """Return a window of pairs with labels, and with measures that depend on them."""
-    pairs = [replace(pair, match=draw(labelled(pair.match))) for pair in window.pairs]
-    if not any(map(tree.labels_in, pairs)):
-        pairs[0] = replace(pairs[0], match=tree.Labelled(name("la"), pairs[0].match))
-    known = [label for pair in pairs for label in tree.labels_in(pair)]
+    pairs = draw(labelled_pairs(window.pairs))
+    known = labels_of(pairs)
     measures = []
     for measure in window.measures:
         value = measure.value
@@ -398,7 +410,7 @@ def with_labels(draw: st.DrawFn, window: tree.Window) -> tree.Window:
         _of_labels | st.builds(_call, st.just("count"), st.sampled_from(known).map(tree.Ref))
     )
     measures.append(tree.Measure(own, name(f"{window.name.text}_own")))
-    return replace(window, pairs=tuple(pairs), measures=tuple(measures))
+    return replace(window, pairs=pairs, measures=tuple(measures))
 
 
 @st.composite
@@ -409,8 +421,15 @@ def with_preference(draw: st.DrawFn, window: tree.Window) -> tree.Window:
     by_events = window.within is not None and window.within.unit.text == "events"
     most = int(window.within.amount.value) - 1 if window.within and by_events else 3
     count = draw(st.integers(0, min(most, 3))) if keep == "leftmost" else 0
-    sharing = tree.Sharing(tree.Int(count), name("event" if count == 1 else "events"))
-    return replace(window, pairs=pairs, keep=name(keep), sharing=sharing if count else None)
+    onward: tree.Sharing | tree.Resuming | None = None
+    if count:
+        onward = tree.Sharing(tree.Int(count), name("event" if count == 1 else "events"))
+    if pairs and keep == "leftmost" and draw(st.integers(0, 2)) == 0:
+        if not any(map(tree.labels_in, pairs)):
+            pairs = draw(labelled_pairs(pairs))
+        label = draw(st.sampled_from(labels_of(pairs)))
+        onward = tree.Resuming(name(draw(st.sampled_from(["first", "last"]))), name(label))
+    return replace(window, pairs=pairs, keep=name(keep), next_start=onward)
 
 
 @st.composite
@@ -488,8 +507,10 @@ def with_runs(window: tree.Window, run: tree.Runs) -> tree.Window:
     measures = tuple(map(_unlabelled, window.measures))  # runs have no labels
     window = replace(window, pairs=(), where=None, until=None, runs=run, unpadded=False)
     window = replace(window, measures=measures)
+    if isinstance(window.next_start, tree.Resuming):
+        window = replace(window, next_start=None)
     if isinstance(run, tree.Sessions) and run.most is not None:
-        window = replace(window, keep=None, sharing=None, within=None, having=None)
+        window = replace(window, keep=None, next_start=None, within=None, having=None)
     return window
 
 

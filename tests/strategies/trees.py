@@ -121,8 +121,8 @@ regexes = st.recursive(_atoms, _regex_compound, max_leaves=8)
 
 
 def _with_keep(clauses: dict[str, Any]) -> dict[str, Any]:
-    """Return clauses without a `sharing` that has no `keep` before it: there is no such text."""
-    return clauses if clauses["keep"] else {**clauses, "sharing": None}
+    """Return clauses without a next start that has no `keep` before it: there is no such text."""
+    return clauses if clauses["keep"] else {**clauses, "next_start": None}
 
 
 _name_lists = st.lists(names, max_size=3).map(tuple)
@@ -147,7 +147,9 @@ runs = st.one_of(
     st.builds(tree.RunsWhere, _small_exprs),
     st.builds(tree.Sessions, _small_exprs),
 )
-_sharing = st.builds(tree.Sharing, st.builds(tree.Int, st.integers(0, 9)), names)
+_next_starts = st.builds(tree.Sharing, st.builds(tree.Int, st.integers(0, 9)), names) | st.builds(
+    tree.Resuming, names, names
+)
 windows = st.builds(
     lambda *args, **clauses: tree.Window(*args, **_with_keep(clauses)),
     names,
@@ -161,7 +163,7 @@ windows = st.builds(
     lookback=st.none() | st.builds(tree.Int, st.integers(0, 100)),
     measures=st.lists(st.builds(tree.Measure, _small_exprs, names), max_size=2).map(tuple),
     having=st.none() | _small_exprs,
-    sharing=st.none() | _sharing,
+    next_start=st.none() | _next_starts,
 )
 specs = st.builds(
     tree.Spec,

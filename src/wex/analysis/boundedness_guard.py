@@ -24,6 +24,7 @@ from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
 from wex.errors import UnboundedError, WexError
 from wex.spec import meaning as meaning_of
+from wex.spec import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from wex.analysis.answers import Answer, Finding
-    from wex.spec import Meaning, tree
+    from wex.spec import Meaning
 
 LOGGER = logging.getLogger("wex")
 _checked: dict[int, object] = {}  # by the hash of a spec: the call that has logged its warnings
@@ -121,23 +122,26 @@ def refuse_unbounded(
         advice = next(map(str, remedies), "bound it (see `wex check`)")
         hint = f"{advice}; or {override}"
         raise UnboundedError("unbounded", line, hint, stream)
-    for name in _keeping_events(spec):
+    for keeping in _keeping_events(spec):
+        part, instead = "its measures depend on labels", "use `filter` instead of labels"
+        if isinstance(keeping.next_start, tree.Resuming):
+            part, instead = f"`{keeping.next_start}` depends on labels", "leave out `resuming`"
         line = (
-            f"window `{name}` can keep an unbounded number of events: its measures depend on labels,"
+            f"window `{keeping.name.text}` can keep an unbounded number of events: {part},"
             " which are known only when a window is complete"
         )
-        hint = f"add `within 1000 events`, or use `filter` instead of labels; or {override}"
+        hint = f"add `within 1000 events`, or {instead}; or {override}"
         raise UnboundedError("unbounded", line, hint)
 
 
-def _keeping_events(spec: tree.Spec) -> Iterator[str]:
+def _keeping_events(spec: tree.Spec) -> Iterator[tree.Window]:
     """Yield the windows that keep their events for labels, without a bound on their number."""
     meaning = meaning_of(spec)
     for number, window in enumerate(meaning.expanded.windows):
         if keeps_events(meaning, number):
             planned = analysed_window(meaning, number, planned=True)
             if most_kept_events(planned) is None:
-                yield window.name.text
+                yield window
 
 
 def _line(name: str, held: Answer) -> str:

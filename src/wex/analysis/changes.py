@@ -122,7 +122,7 @@ def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[_Fact]:
         ]
         yield _Fact(f"window `{name}`: the measures", measures[0], measures[1], plural=True)
         windows = [spec.windows[order.index(name)] for spec, order in zip(both, names, strict=True)]
-        if any(uses_labels(measure) for window in windows for measure in window.measures):
+        if any(map(uses_labels, windows)):
             # The expressions decide about labels, also where they have the same windows.
             shown = [_texts(window.pairs) for window in windows]
             yield _Fact(f"window `{name}`: the expressions", shown[0], shown[1], plural=True)

@@ -138,9 +138,12 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
 
 
 def _kept_values(analysis: Analysis) -> Iterator[tuple[str, int | None]]:
-    """Yield the aggregates of a window that keep values, and of how many events at most."""
+    """Yield the aggregates and clauses of a window that keep values, and of how many events at most."""
     most = most_kept_events(analysis.planned_window)
-    for measure in analysis.meaning.expanded.windows[analysis.index].measures:
+    window = analysis.meaning.expanded.windows[analysis.index]
+    if isinstance(window.next_start, tree.Resuming):
+        yield f"`{window.next_start}`", most
+    for measure in window.measures:
         for node in tree.walk(measure):
             if not isinstance(node, tree.Call) or not is_aggregate(node):
                 continue

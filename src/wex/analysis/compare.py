@@ -348,7 +348,9 @@ class _WindowPair:
             replace(clauses_of(window), until=False, or_end=False) for window in self._windows
         )
         predicates = {(str(window.having), str(window.measures)) for window in self._windows}
-        if any(map(uses_labels, self._windows)):  # the expressions decide about labels
+        if one.resuming and len({str(window.pairs) for window in self._windows}) > 1:
+            return False  # the expressions decide about labels, and labels about windows
+        if any(map(uses_labels, self._windows)):
             predicates |= {(str(window.pairs), "") for window in self._windows}
             return one == two and (not one.having or len(predicates) == 2)
         return one == two and (not one.having or len(predicates) == 1)

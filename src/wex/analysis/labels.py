@@ -72,8 +72,8 @@ def most_kept_events(window: AnalysedWindow) -> int | None:
 
 
 def keeps_events(meaning: Meaning, index: int) -> bool:
-    """Tell whether measures of a window depend on labels, so that its events are kept."""
-    return any(map(uses_labels, meaning.expanded.windows[index].measures))
+    """Tell whether measures of a window or its next start depend on labels, so that its events are kept."""
+    return uses_labels(meaning.expanded.windows[index])
 
 
 class _Search:
@@ -226,7 +226,7 @@ class _Search:
     def _replayed(self, events: Sequence[Event]) -> tuple[int, int, list[Labels]] | None:
         """Return the first window of a stream that has two labellings, by the definition."""
         window = self.meaning.expanded.windows[self.index]
-        plain = replace(window, until=None, within=None, keep=None, sharing=None, having=None)
+        plain = replace(window, until=None, within=None, keep=None, next_start=None, having=None)
         meaning = with_window(self.meaning, self.index, replace(plain, measures=()))
         stream = conforming_stream(meaning, events)
         if stream is None:

@@ -3,11 +3,15 @@
 The windows of later starts are known only when an earlier start is decided. While it waits, without a
 better window of its own, each window that ends after it is held. If that happens on a cycle, any
 number of windows wait; if not, the longest path bounds them.
+
+With `resuming` an earlier window need not skip the starts in it. So every start that begins while an
+earlier one is not decided is held until it has no way and no window left.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Growth, Quantity
@@ -39,6 +43,8 @@ class Leftmost:
         self.delay = delay
         self.analysis = delay.analysis
         self.starts, self.window, self.clauses = delay.starts, delay.window, delay.clauses
+        # Whether a window skips all starts in it, so that of two starts in a state the earlier wins.
+        self.skips = self.clauses.resuming is None
 
     def held(self) -> Answer:
         """Return how many starts `keep leftmost` holds: undecided ones, and windows that wait."""
@@ -61,6 +67,8 @@ class Leftmost:
         if clauses.running or clauses.having or clauses.within_time is not None:
             reason = "windows may wait without bound for an earlier start that is not decided"
             return analysis.unknown(what, reason)
+        if not self.skips:
+            return self._held_by_births()
         # Without a candidate one start for each state is held. With one, only starts after it are.
         states = len({state for _, state in self.starts.held})
         delay = self.delay.most()
@@ -77,12 +85,25 @@ class Leftmost:
             bound = 1 + windows + states * (windows + 1) + clauses.sharing
             reason = f"at most {events:,} events complete windows while an earlier start waits"
             return analysis.bounded(what, bound, reason, exact=False)
+        return self._held_without_bound("windows")
+
+    def _held_by_births(self) -> Answer:
+        """Return how many starts are held, if each one is that begins while an earlier one waits."""
+        births = self._most_births()
+        if births is None:
+            return self._held_without_bound("starts")
+        most = f"at most {births:,} starts begin" if births else "no start begins"
+        reason = f"{most} while an earlier one is not decided"
+        return self.analysis.bounded(Quantity.HELD, 1 + births, reason, exact=False)
+
+    def _held_without_bound(self, held: str) -> Answer:
+        """Return the answer where no bound was found: a stream on which windows or starts wait, or none."""
         waiting = self.waiting()
         if waiting is not None and all(waiting.held(n) is not None for n in (2, 4, 6)):
-            reason = "any number of windows can wait for an earlier start that is not decided"
-            return analysis.unbounded(what, Growth.LINEAR, reason, waiting.held)
-        reason = "windows may wait without bound for an earlier start that is not decided"
-        return analysis.unknown(what, reason)
+            reason = f"any number of {held} can wait for an earlier start that is not decided"
+            return self.analysis.unbounded(Quantity.HELD, Growth.LINEAR, reason, waiting.held)
+        reason = f"{held} may wait without bound for an earlier start that is not decided"
+        return self.analysis.unknown(Quantity.HELD, reason)
 
     def waits_for_earlier(self) -> bool:
         """Tell whether a start may have a window while an earlier one has none and is undecided.
@@ -98,7 +119,8 @@ class Leftmost:
         for row in starts.contexts.edges:
             for edge in row:
                 born = starts.born(edge)
-                if born != DEAD and not (window.until is None and window.final[born]):
+                skips = self.skips and window.until is None and window.final[born]
+                if born != DEAD and not skips:
                     nodes[edge.to, born, DEAD]
         for node in nodes:
             for _, after in self._steps(node):
@@ -108,9 +130,9 @@ class Leftmost:
         return False
 
     def _begins_with_windows(self) -> bool:
-        """Tell whether a start has a window with each of its events, as long as it is undecided."""
+        """Tell whether a start has a window with each of its events that skips later starts, until decided."""
         preference = compile_window(self.analysis.meaning, self.analysis.index).preference
-        if preference is None or self.clauses.until or self.clauses.having:
+        if preference is None or self.clauses.conditional or not self.skips:
             return False
         ways = preference.ways
         reads = ~ways.accepts
@@ -118,15 +140,20 @@ class Leftmost:
         after = ways.table[reads]
         return bool((ways.accepts[after] | (after == DECIDED)).all())
 
-    def _steps(self, node: Pair) -> Iterator[tuple[Edge, Pair]]:
-        """Yield the events on which a start goes on to wait, and what becomes of a later one."""
+    def _steps(self, node: Pair, *, alike: bool = False) -> Iterator[tuple[Edge, Pair]]:
+        """Yield the events on which a start goes on to wait, and what becomes of a later one.
+
+        With `alike` also where both are in one state, so that they are decided together.
+        """
         starts, window = self.starts, self.window
         context, waiting, later = node
         for edge in starts.contexts.edges[context]:
             moved = starts.moved(waiting, edge)
-            if moved == DEAD or starts.ends(waiting, edge):
+            if moved == DEAD:
                 continue
-            if window.until is None and window.final[moved]:
+            if self.skips and (
+                starts.ends(waiting, edge) or (window.until is None and window.final[moved])
+            ):
                 continue  # it has a window, too
             if later == DONE:
                 yield edge, (edge.to, moved, DONE)
@@ -138,7 +165,7 @@ class Leftmost:
                 after = starts.moved(later, edge)
                 if starts.ends(later, edge):
                     yield edge, (edge.to, moved, DONE)
-            if after in (DEAD, moved):
+            if after == DEAD or (after == moved and not alike):
                 continue  # no windows, or the same ones from now on
             done = window.until is None and window.final[after]
             yield edge, (edge.to, moved, DONE if done else after)
@@ -159,25 +186,32 @@ class Leftmost:
                 row[context, moved] = max(completes, row.get((context, moved), 0))
                 if later != DONE:
                     nodes[context, moved, later]
-        graph = {
-            place: [(weight, after) for after, weight in row.items()]
-            for place, row in weights.items()
-        }
-        greatest = greatest_weights(graph, dict.fromkeys(graph, 0))
-        return None if greatest is None else max(greatest.values(), default=0)
+        return _heaviest_path(weights)
+
+    def _most_births(self) -> int | None:
+        """Return the most starts that begin while one waits; None: no bound."""
+        weights: dict[Place, dict[Place, int]] = {place: {} for place in self.starts.graph}
+        for place, row in weights.items():
+            for edge, after in self.starts.steps(place):
+                begins = int(self.starts.born(edge) != DEAD)
+                row[after] = max(begins, row.get(after, 0))
+        return _heaviest_path(weights)
 
     def waiting(self) -> Waiting | None:
-        """Return a start that waits on a cycle, on which another start gets a window."""
+        """Return a start that waits on a cycle, on which another start gets a window, or only begins."""
         starts = self.starts
-        on_cycle = cyclic(
-            {place: [after for _, after in self.delay.going_on(place)] for place in starts.graph}
-        )
+        graph = starts.graph
+        if self.skips:
+            graph = {place: [after for _, after in self.delay.going_on(place)] for place in graph}
+
+        steps = partial(self._steps, alike=not self.skips)
+
+        def adds_one(node: Pair) -> bool:
+            return node[:2] == place and (node[2] == DONE if self.skips else node[2] != DEAD)
+
         tried = 0
-        for place in on_cycle:
-            goal = (*place, DONE)
-            route = shortest(
-                [(None, (*place, DEAD))], self._steps, goal.__eq__, starts.budget.check
-            )
+        for place in cyclic(graph):
+            route = shortest([(None, (*place, DEAD))], steps, adds_one, starts.budget.check)
             if route is None or place not in starts.alive:
                 continue
             found = Waiting(self, tuple(starts.path_to({place})[1]), place, tuple(route[1]))
@@ -189,9 +223,18 @@ class Leftmost:
         return None
 
 
+def _heaviest_path(weights: dict[Place, dict[Place, int]]) -> int | None:
+    """Return the greatest weight of a path, or None if a cycle has a positive weight."""
+    graph = {
+        place: [(weight, after) for after, weight in row.items()] for place, row in weights.items()
+    }
+    greatest = greatest_weights(graph, dict.fromkeys(graph, 0))
+    return None if greatest is None else max(greatest.values(), default=0)
+
+
 @dataclass(frozen=True)
 class Waiting:
-    """A path to a start that waits at a place, and a cycle on which another start gets a window."""
+    """A path to a start that waits at a place, and a cycle that adds another one."""
 
     leftmost: Leftmost
     stem: tuple[Edge, ...]

@@ -65,7 +65,7 @@ class Overlap:
         if not self.starts.alive:
             return self._bounded(0, "no stream has such a window", exact=True)
         bounds: list[tuple[int, str]] = []
-        if clauses.keep == "leftmost":
+        if clauses.keep == "leftmost" and not clauses.resuming:
             reason = "`keep leftmost` reports windows that do not overlap"
             if clauses.sharing:
                 events = "event" if clauses.sharing == 1 else "events"

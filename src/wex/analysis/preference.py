@@ -71,12 +71,14 @@ class Delay:
         """Return the answer where a window may wait on a cycle; `alone` is the delay by one start."""
         analysis, what = self.analysis, Quantity.DELAY
         exact = analysis.contexts.regions.exact and not self.clauses.running
-        if alone is None and exact and self._waiting(2) is not None:
+        # With `resuming` a start that waits may yet be skipped, so that more streams have to show it.
+        tried = (2, 4, 6) if self.clauses.resuming else (2,)
+        if alone is None and exact and all(self._waiting(n) is not None for n in tried):
             reason = "a window can wait without bound for a better one"
             return analysis.unbounded(what, Growth.LINEAR, reason, self._waiting)
         if self.clauses.keep == "leftmost" and exact:
             waiting = Leftmost(self).waiting()
-            if waiting is not None and waiting.delayed(2) is not None:
+            if waiting is not None and all(waiting.delayed(n) is not None for n in tried):
                 reason = "a window can wait without bound for an earlier start that is not decided"
                 return analysis.unbounded(what, Growth.LINEAR, reason, waiting.delayed)
         reason = "a window may wait without bound, but no stream was found that shows it"

@@ -96,6 +96,7 @@ def window(
     within: timedelta | tree.Within | Expr | None = None,
     keep: str | None = None,
     sharing: int | None = None,
+    resuming: tuple[str, str] | None = None,
     unpadded: bool = False,
     lookback: int | None = None,
     measures: Mapping[str, Expr] | None = None,
@@ -105,15 +106,13 @@ def window(
 
     Runs are given by one of `runs_of`, `runs_where` and `sessions_gap`; `sessions_at_most` is the
     length at which sessions are cut.
-    `sharing` is the number of events that `keep="leftmost"` lets two windows share.
+    `sharing` is the number of events that `keep="leftmost"` lets two windows share. With
+    `resuming=("last", "fall")` the next window may begin at the last event that has a label.
     """
     if after is not None and match is None:
         fail("nothing-to-match", name, "`after` needs `match`", "add match=…")
     if or_end and until is None:
         fail("clause-conflict", name, "`or_end` needs `until`", "add until=…, or remove or_end")
-    if sharing is not None and keep is None:
-        hint = 'add keep="leftmost", or remove sharing'
-        fail("sharing-here", name, "`sharing` needs `keep`", hint)
     if sessions_at_most is not None and sessions_gap is None:
         hint = "add sessions_gap=…, or remove sessions_at_most"
         fail("clause-conflict", name, "`sessions_at_most` needs `sessions_gap`", hint)
@@ -129,7 +128,7 @@ def window(
         until=tree.Until(node_of(until), _flag(or_end, "or_end")) if until is not None else None,
         within=_within(within),
         keep=tree.Name(keep) if keep is not None else None,
-        sharing=_sharing(sharing) if sharing is not None else None,
+        next_start=_next_start(name, keep, sharing, resuming),
         unpadded=_flag(unpadded, "unpadded"),
         lookback=tree.Int(lookback) if lookback is not None else None,
         measures=tuple(
@@ -188,8 +187,25 @@ def _within(value: timedelta | tree.Within | Expr | None) -> tree.Within | None:
     return tree.Within(length.amount, length.unit)
 
 
-def _sharing(count: int) -> tree.Sharing:
-    return tree.Sharing(tree.Int(count), tree.Name("event" if count == 1 else "events"))
+def _next_start(
+    name: str, keep: str | None, sharing: int | None, resuming: tuple[str, str] | None
+) -> tree.Sharing | tree.Resuming | None:
+    for clause, value in (("sharing", sharing), ("resuming", resuming)):
+        if value is not None and keep is None:
+            hint = f'add keep="leftmost", or remove {clause}'
+            fail(f"{clause}-here", name, f"`{clause}` needs `keep`", hint)
+    if sharing is not None and resuming is not None:
+        message = "the next window begins by `sharing` or by `resuming`, not by both"
+        fail("clause-conflict", name, message, "keep one of them")
+    if sharing is not None:
+        return tree.Sharing(tree.Int(sharing), tree.Name("event" if sharing == 1 else "events"))
+    if resuming is None:
+        return None
+    if list(map(type, resuming)) != [str, str]:
+        hint = 'write resuming=("first", "fall") or resuming=("last", "fall")'
+        fail("wrong-sort", repr(resuming), "expected `first` or `last`, and a label", hint)
+    which, label = map(tree.Name, resuming)
+    return tree.Resuming(which, label)
 
 
 def _flag(value: bool, name: str) -> bool:

@@ -127,7 +127,7 @@ def describe(resolved: Meaning) -> list[str]:
 
 def _keep(window: Window) -> str:
     keep = window.keep.text if window.keep else "all"
-    return f"{keep} {window.sharing}" if window.sharing else keep
+    return f"{keep} {window.next_start}" if window.next_start else keep
 
 
 def _form(window: Window) -> str:

@@ -8,14 +8,11 @@ here and is written nowhere else; the kernels get the properties as a tuple.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from wex.spec import tree
 from wex.spec.aggregates import uses_aggregates
 from wex.spec.types import EVENT_UNITS, microseconds
 from wex.spec.vocabulary import PREFERENCE
-
-if TYPE_CHECKING:
-    from wex.spec import tree
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,7 @@ class Clauses:
     keep: str
     having: bool
     sharing: int = 0  # events that two windows of `keep leftmost` may share
+    resuming: tuple[str, str] | None = None  # or go on at the `first` or `last` event with a label
     running: bool = False  # predicates have aggregates: two starts in one state may part
 
     @property
@@ -109,7 +107,7 @@ NO_CLAUSES = Clauses(False, False, None, None, "all", False)
 
 def clauses_of(window: tree.Window) -> Clauses:
     """Return the clauses of a window."""
-    within, until = window.within, window.until
+    within, until, onward = window.within, window.until, window.next_start
     by_events = within is not None and within.unit.text in EVENT_UNITS
     return Clauses(
         until=until is not None,
@@ -120,6 +118,9 @@ def clauses_of(window: tree.Window) -> Clauses:
         else None,
         keep=window.keep.text if window.keep else "all",
         having=window.having is not None,
-        sharing=window.sharing.amount.value if window.sharing else 0,
+        sharing=onward.amount.value if isinstance(onward, tree.Sharing) else 0,
+        resuming=(onward.which.text, onward.label.text)
+        if isinstance(onward, tree.Resuming)
+        else None,
         running=any(uses_aggregates(part) for part in (*window.pairs, until) if part),
     )

@@ -47,7 +47,7 @@ from wex.spec.resolve.aggregate_checks import (
 )
 from wex.spec.resolve.label_checks import AGGREGATES_OF_LABELS
 from wex.spec.types import BOOL, FIELD_TYPES, OTHER, PREDICATE, STRING, TIMESTAMP, Type
-from wex.spec.vocabulary import KEEP, RESULT_COLUMNS
+from wex.spec.vocabulary import ENDS, KEEP, RESULT_COLUMNS
 from wex.theory.evaluate import WHOLE
 from wex.theory.terms import (
     RESULT,
@@ -220,6 +220,8 @@ def _check_window(window: PlannedWindow, plan: Plan, fields: Scope) -> None:
     labels: tuple[str, ...] = ()
     if window.labels is not None:
         labels = _check_labels(window.labels, letters)
+    if window.clauses.resuming is not None:
+        require(window.clauses.resuming[1] in labels, "`resuming` needs a label of the window")
     types: dict[str, Type] = {}
     for measure in as_tuple(window.measures, "measures"):
         checked = _check_measure(measure, fields, labels)
@@ -309,6 +311,12 @@ def _check_clauses(clauses: Clauses, stream: PlannedStream) -> None:
     require(clauses.keep in KEEP, "`keep` has an unknown value")
     as_whole(clauses.sharing, "`sharing`", 0, MAX_EVENTS)
     require(not clauses.sharing or clauses.keep == "leftmost", "`sharing` needs `keep leftmost`")
+    if clauses.resuming is not None:
+        require(clauses.keep == "leftmost", "`resuming` needs `keep leftmost`")
+        require(not clauses.sharing, "two clauses say where the next window begins")
+        named = as_tuple(clauses.resuming, "`resuming`")
+        require(len(named) == 2, "`resuming` names one label")
+        require(named[0] in ENDS, "`resuming` is at the first or last event with a label")
     require(None in (clauses.within_events, clauses.within_time), "there are two `within`")
     if clauses.within_events is not None:
         as_whole(clauses.within_events, "`within`", 1, WHOLE[-1])

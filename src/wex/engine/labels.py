@@ -1,7 +1,8 @@
 """The labels of events in the windows that a batch reports.
 
 A window is parsed when it has been found. So all its events have to be there: a stream keeps its events
-from the oldest open start on, if measures depend on labels (`Engine.events_kept`).
+from the oldest open start on, if measures depend on labels (`Engine.events_kept`), or if the next window
+may begin at one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.input.columns import spans
-from wex.engine.kernels.labels import WORD, own_bits_kernel, parse_windows, prefix_states
+from wex.engine.kernels.labels import (
+    WORD,
+    LabelTables,
+    Onward,
+    own_bits_kernel,
+    parse_windows,
+    prefix_states,
+)
 from wex.engine.kernels.programs import program_kernel
 from wex.engine.kernels.types import read_only
 from wex.engine.program_data import ProgramData
@@ -101,6 +109,24 @@ class LabelRun:
         assert own is not None
         return ProgramData(own.program, self.run.rows, self.run.carried).columns()
 
+    def onward(self, label: str, longest: int, *, first: bool) -> Onward:
+        """Return how to go on at a label of a window of at most `longest` events."""
+        form = self.machine.form
+        entries = np.empty(0, dtype=np.int32)
+        if self.machine.depends_on_prefix:
+            entries = form.entry[self._prefix_states[0]]
+        own = self.run.window.machine.own
+        return Onward(
+            True,
+            first,
+            read_only(form.has[:, form.names.index(label)]),
+            self.machine.tables,
+            read_only(entries),
+            np.empty(0 if own is None else longest, dtype=np.int32),
+            np.empty((longest + 1, -(-form.positions // WORD)), dtype=np.uint64),
+            np.empty(longest, dtype=np.int32),
+        )
+
     # --- The events before a window
 
     def states_before(self, streams: Ints, rows: Ints) -> Ints:
@@ -125,6 +151,15 @@ class LabelRun:
             read_only(np.minimum(begin, batch.end)), read_only(batch.end), after, before,
         )  # fmt: skip
         return before, after
+
+
+def nowhere() -> Onward:
+    """Return what a window has that does not go on at a label."""
+    numbers = np.empty(0, dtype=np.int32)
+    none = read_only(numbers)
+    tables = LabelTables(read_only(np.empty((0, 0), np.uint16)), 0, none, none, none, none)
+    has, alive = read_only(np.empty(0, np.bool_)), np.empty((0, 0), np.uint64)
+    return Onward(False, False, has, tables, none, numbers, alive, numbers)
 
 
 def blocks(sizes: Ints) -> Iterator[slice]:

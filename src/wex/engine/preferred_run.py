@@ -32,6 +32,7 @@ from wex.engine.kernels.preferred import (
 )
 from wex.engine.kernels.programs import program_kernel
 from wex.engine.kernels.types import Preferred, Segments, read_only
+from wex.engine.labels import nowhere
 from wex.engine.machines.choose import first_room
 from wex.engine.machines.own_letters import OwnRegisters, empty_registers
 from wex.engine.measures.panes import Ranges
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from wex.engine.arrays import Bools, Ints
     from wex.engine.data_errors import Key
+    from wex.engine.kernels.labels import Onward
     from wex.engine.measures import Result
     from wex.errors import DataError
 
@@ -78,6 +80,7 @@ class PreferredRun(WindowRun):
         arguments = (codes, clock, tables, self.window.machine.clauses, segments, carried, self.own)
         if self.window.planned.having is not None:
             allowed = self._allowed(arguments)
+        onward = self._onward()
         longest = int((segments.end - segments.begin).max(initial=0))
         places = min(PLACES, len(tables.move), max(1, MOST_MARKS // max(1, longest)))
         # A start that `having` asks about, or that has registers, does not share the way of another.
@@ -89,7 +92,7 @@ class PreferredRun(WindowRun):
         done = None
         while done is None:
             self.tracks = self._tracks(segments)
-            done = run(*arguments, allowed, self.tracks, marks, self.last_batch)
+            done = run(*arguments, allowed, onward, self.tracks, marks, self.last_batch)
         chosen = self._not_yet_reported(np.flatnonzero(self.tracks.chosen[: self._count] >= 0))
         streams = self._streams[chosen]
         ends = self.tracks.candidate[chosen]
@@ -134,6 +137,16 @@ class PreferredRun(WindowRun):
         kept = empty_registers(own.program, 0 if self.last_batch else starts)
         ints, reals = read_only(before.ints), read_only(before.reals)
         return Own(self.data.columns(), own.program.initial, ints, reals, kept.ints, kept.reals)
+
+    def _onward(self) -> Onward:
+        """Return what is needed to go on at a label of a chosen window, if `resuming` says so."""
+        resuming = self.window.planned.clauses.resuming
+        if resuming is None:
+            return nowhere()
+        assert self.labels is not None
+        which, label = resuming
+        longest = int((self.batch.end - self.batch.first).max(initial=0))
+        return self.labels.onward(label, longest, first=which == "first")
 
     @property
     def _count(self) -> int:

@@ -82,8 +82,9 @@ class Window:
         self.letters = planned.letters if own is None else own.shared
         self.measuring = WindowMeasures(planned)
         self.labels = label_machine(planned, own)
-        # The events of open windows are kept if rows show them, or if measures depend on labels.
-        self.keeps_events = rows or bool(self.measuring.labelled)
+        # The events of open windows are kept if rows show them, or if they are parsed for labels.
+        resumes = planned.clauses.resuming is not None
+        self.keeps_events = rows or resumes or bool(self.measuring.labelled)
         self.closing = closing_of(planned, plan)
         # `keep` decides in the machine, or when all windows of a batch are found.
         self.keeps_late = planned.clauses.keeps_late

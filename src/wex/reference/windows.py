@@ -333,14 +333,26 @@ class Definition:
         return pairs
 
     def _leftmost(self, pairs: set[Pair]) -> set[Pair]:
-        shared = self.window.sharing.amount.value if self.window.sharing else 0
         last, kept = -1, set()  # a window starts after `last`
         for b in sorted({b for b, _ in pairs}):
             if b > last:
                 e = Preference(self, b).first(pairs)
                 kept.add((b, e))
-                last = max(e - shared, b)
+                last = max(self._skipped(b, e), b)
         return kept
+
+    def _skipped(self, b: int, e: int) -> int:
+        """Return the last event at which no window may start after (b, e)."""
+        match self.window.next_start:
+            case tree.Sharing(amount):
+                return e - amount.value
+            case tree.Resuming(which, label):
+                own = [
+                    b + at for at, labels in enumerate(self.labels((b, e))) if label.text in labels
+                ]
+                if own:
+                    return (own[0] if which.text == "first" else own[-1]) - 1
+        return e
 
     def _disjoint(self, pairs: set[Pair]) -> set[Pair]:
         last, kept = -1, set()

@@ -33,7 +33,8 @@ OTHER_CLAUSES = {
     "pattern": "write `match` and the expression",
     "define": "write `let up = x > 1` outside of the window, or the predicate in brackets",
     "subset": "label both parts: `either:(down:(fall+) up:(rise+))`, `either:a b either:c`",
-    "skip": "write `keep leftmost` to skip past the last row, `keep preferred` for the next row",
+    "skip": "write `keep leftmost` to skip past the last row, `keep preferred` for the next row,"
+    " `keep leftmost resuming at last fall` for a label",
     "one": "remove it: a window is one row",
     "all": "remove it, and ask for rows where the spec runs: rows=True, or `wex find --rows`",
 }

@@ -66,6 +66,8 @@ def show(node: tree.Node) -> str:
             return f"within {_expr(amount)} {show(unit)}"
         case tree.Sharing(amount, unit):
             return f"sharing {_expr(amount)} {show(unit)}"
+        case tree.Resuming(which, label):
+            return f"resuming at {show(which)} {show(label)}"
         case tree.Measure(value, name):
             return f"{_expr(value)} as {show(name)}"
         case tree.Stream():
@@ -117,9 +119,8 @@ def _window(window: tree.Window) -> str:
         lines.append(f"where {_expr(window.where)}")
     lines.extend(show(clause) for clause in (window.runs, window.until, window.within) if clause)
     if window.keep:
-        lines.append(
-            f"keep {show(window.keep)}" + (f" {show(window.sharing)}" if window.sharing else "")
-        )
+        onward = f" {show(window.next_start)}" if window.next_start else ""
+        lines.append(f"keep {show(window.keep)}{onward}")
     if window.unpadded:
         lines.append("unpadded")
     if window.lookback:

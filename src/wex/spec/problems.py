@@ -56,6 +56,7 @@ CODES = {
     "reluctant-here": "a reluctant quantifier, such as `+?`, where it changes nothing",
     "reserved-word": "a reserved word used as a name",
     "sharing-here": "`sharing` where windows cannot share that many events",
+    "resuming-here": "`resuming` where `keep` does not go from window to window",
     "sql": "a part of a SQL query that WEX cannot say",
     "stream-count": "no `stream`, or more than one",
     "syntax": "text that the grammar does not allow",

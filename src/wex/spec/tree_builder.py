@@ -122,7 +122,7 @@ class TreeBuilder:
 
     def window(self, span: Span, name: tree.Name, *clauses: Clause) -> tree.Window:
         fields = self._clauses(clauses)
-        fields["keep"], fields["sharing"] = fields.get("keep", (None, None))
+        fields["keep"], fields["next_start"] = fields.get("keep", (None, None))
         return tree.Window(name, **fields, span=span)
 
     def pairs(self, span: Span, *pairs: tree.Pair) -> Clause:
@@ -167,21 +167,23 @@ class TreeBuilder:
         return Clause("having", span, predicate)
 
     def keep(
-        self,
-        span: Span,
-        option: tree.Name,
-        amount: tree.Int | tree.Real | None,
-        unit: tree.Name | None,
+        self, span: Span, option: tree.Name, next_start: tree.Sharing | tree.Resuming | None
     ) -> Clause:
-        sharing = None
-        if amount is not None and unit is not None:
-            count = check_count(self.problems, amount, MAX_EVENTS, "the number of shared events")
-            assert amount.span
-            assert unit.span
-            place = Span(amount.span.start, unit.span.end)
-            whole = tree.Int(count if isinstance(amount, tree.Int) else 1, span=amount.span)
-            sharing = tree.Sharing(whole, unit, span=place)
-        return Clause("keep", span, (option, sharing))
+        return Clause("keep", span, (option, next_start))
+
+    def sharing(self, span: Span, amount: tree.Int | tree.Real, unit: tree.Name) -> tree.Sharing:
+        count = check_count(self.problems, amount, MAX_EVENTS, "the number of shared events")
+        whole = tree.Int(count if isinstance(amount, tree.Int) else 1, span=amount.span)
+        return tree.Sharing(whole, unit, span=span)
+
+    def resuming(
+        self, span: Span, word: tree.Name, which: tree.Name, label: tree.Name
+    ) -> tree.Resuming:
+        if word.text != "at":
+            message = f"expected `at` after `resuming`, got `{word}`"
+            hint = "write `resuming at first …` or `resuming at last …`"
+            self.problems.add("unknown-option", word, message, hint)
+        return tree.Resuming(which, label, span=span)
 
     def unpadded(self, span: Span) -> Clause:
         return Clause("unpadded", span, True)

@@ -7,6 +7,7 @@ for the tokens that the parser expected.
 from __future__ import annotations
 
 PREFERENCE = ("preferred", "leftmost")  # options of `keep` that choose as a matcher does
+ENDS = ("first", "last")  # of the events with a label, for `resuming at`
 KEEP = ("all", "shortest", "longest", "disjoint", *PREFERENCE)
 RESULT_COLUMNS = ("window_name", "start_index", "end_index", "window_start", "window_end")
 ROW_COLUMNS = (*RESULT_COLUMNS, "window_id", "event_index", "row_index")  # of rows of windows
@@ -32,6 +33,7 @@ RESERVED = frozenset(
         "not",
         "keep",
         "sharing",
+        "resuming",
         "within",
         "having",
         "unpadded",
@@ -157,6 +159,7 @@ EXPECTED = (
 AFTER_WORD = {
     "KEEP": "expected `all`, `shortest`, `longest`, `disjoint`, `preferred` or `leftmost`",
     "SHARING": "expected a number of events: `keep leftmost sharing 1 event`",
+    "RESUMING": "expected `at`, `first` or `last`, and a label: `keep leftmost resuming at last fall`",
     "NULLS": "expected `error` or `skip`",
     "WITHIN": "expected a number and a unit: `within 10 events`, `within 5 minutes`",
     "RUNS": "expected `of` and values, or `where` and a predicate: `runs of status`, `runs where temp > 90`",

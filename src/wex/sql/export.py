@@ -16,6 +16,7 @@ from wex.spec import meaning as meaning_of
 from wex.spec import parse, tree
 from wex.sql.exported_values import FORWARD_ONLY, Conditions, Measures
 from wex.sql.reader import known_dialect
+from wex.sql.skipping import failure, of_expression
 
 if TYPE_CHECKING:
     from wex.spec import Meaning
@@ -126,7 +127,7 @@ class ExportedQuery:
             (window.where, "translate it first: wex.to_regex"),
             (window.having, "filter the result of the query, if that means the same"),
             (window.within, "bound the pattern, as in `any{1,10}`"),
-            (window.sharing, "leave it out, or write the query by hand"),
+            (window.next_start if not self.resuming else None, "write `resuming at` a label"),
         ):
             if clause is not None:
                 self.refuse(clause, "MATCH_RECOGNIZE has no such clause", hint)
@@ -142,7 +143,19 @@ class ExportedQuery:
     def skip(self) -> str:
         """Return where the search goes on after a match."""
         assert self.window.keep is not None
-        return SKIPS[self.window.keep.text]
+        if self.resuming is None:
+            return SKIPS[self.window.keep.text]
+        to, label = self.resuming.which.text, self.resuming.label.text
+        failing = failure(of_expression(self.window.pairs[0].match, label), to)
+        if failing is not None:
+            self.refuse(self.resuming, *failing)
+        return f"TO {to.upper()} {self.label(label)}"
+
+    @property
+    def resuming(self) -> tree.Resuming | None:
+        """Return the label to go on at, if there is one."""
+        onward = self.window.next_start
+        return onward if isinstance(onward, tree.Resuming) else None
 
     # --- The pattern
 
@@ -240,13 +253,15 @@ class ExportedQuery:
         return lines
 
     def members(self) -> dict[str, list[str]]:
-        """Return the variables of each label that a measure names."""
+        """Return the variables of each label that a measure names, or the next start."""
         used = {
             node.label
             for measure in self.window.measures
             for node in tree.walk(measure)
             if isinstance(node, tree.Ref) and node.label
         }
+        if self.resuming is not None:
+            used.add(self.resuming.label.text)
         return {
             label: [one.name for one in self.variables.values() if label in one.labels]
             for label in sorted(used)

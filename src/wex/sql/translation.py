@@ -29,6 +29,7 @@ from wex.sql.positions import Back, Graph, graph_of
 from wex.sql.reader import Reader, known_dialect
 from wex.sql.result import Translation
 from wex.sql.selection import parsed_query
+from wex.sql.skipping import failure, of_pattern
 from wex.sql.values import name_of
 from wex.sql.writing import PatternText, Spelling
 
@@ -248,6 +249,7 @@ class _Translator:
         labels = Labels()
         scope = self.scope(graph, columns)
         measures, numbered, classified = self.measures(columns, scope, labels, spelling)
+        keep = self.keep(graph, labels, spelling)
         needed = set(spelling.labels) if labels.every or query.all_rows else labels.needed
         written = PatternText(shape.alternatives, shape.conditions, spelling, needed)
         clauses = [*written.pairs()]
@@ -255,7 +257,7 @@ class _Translator:
             clauses.append("  until [false] or end")
         if query.within is not None:
             clauses.append(f"  within {self.within()}")
-        clauses.append(f"  keep {self.keep(graph)}")
+        clauses.append(f"  keep {keep}")
         if measures:
             clauses.append(f"  measure {', '.join(measures)}")
         head = self.stream(columns, spelling)
@@ -365,8 +367,8 @@ class _Translator:
             )
         return f"{int(amount) * UNITS[unit] - 1} microseconds"
 
-    def keep(self, graph: Graph) -> str:
-        """Return the option of `keep` for AFTER MATCH SKIP."""
+    def keep(self, graph: Graph, labels: Labels, spelling: Spelling) -> str:
+        """Return the option of `keep` for AFTER MATCH SKIP, and note the label that it needs."""
         skip = self.query.skip
         if skip is None:
             if self.reader.dialect == "flink":
@@ -381,28 +383,25 @@ class _Translator:
             return "leftmost"
         if skip.variable is None:
             return {"past": "leftmost", "next": "preferred"}[skip.to]
-        keys = self.subsets.get(skip.variable.key, (skip.variable.key,))
-        return self.skip_to(graph, skip.to, lambda position: graph.key(position) in keys)
+        key = skip.variable.key
+        keys = self.subsets.get(key, (key,))
+        failing = failure(of_pattern(self.pattern, keys.__contains__), skip.to)
+        if failing is not None:
+            self.reader.refuse(skip.span, *failing)
+        fixed = self.fixed_skip(graph, skip.to, lambda position: graph.key(position) in keys)
+        if fixed is not None:
+            return fixed
+        labels.needed.add(key)
+        return f"leftmost resuming at {skip.to} {spelling.labels[key]}"
 
-    def skip_to(self, graph: Graph, to: str, chosen: Callable[[int], bool]) -> str:
-        """Return the option for SKIP TO FIRST or LAST of a variable, where one is the same."""
-        assert self.query.skip is not None
-        span = self.query.skip.span
+    def fixed_skip(self, graph: Graph, to: str, chosen: Callable[[int], bool]) -> str | None:
+        """Return the option for SKIP TO FIRST or LAST of a variable, if the place of the row is fixed."""
         row = (graph.first if to == "first" else graph.last)(graph.end, chosen, 0)
         if isinstance(row, Back) and row.more_than is None:
-            if graph.shortest <= row.rows:
-                message = "SQL fails if the next match would begin where this one did, and this pattern allows that"
-                self.reader.refuse(
-                    span, message, "skip to a variable that is never the first row of a match"
-                )
             return f"leftmost sharing {row.rows} event{'s' if row.rows > 1 else ''}"
         if to == "first" and self.second_row(graph, chosen):
             return "preferred"
-        message = (
-            "the next match would begin at a row whose distance from the end depends on the match"
-        )
-        hint = "WEX goes on behind the match, at its next row, or a fixed number of rows before its end"
-        return self.reader.refuse(span, message, hint)
+        return None
 
     def second_row(self, graph: Graph, chosen: Callable[[int], bool]) -> bool:
         """Tell whether the first chosen row is always the second row: SKIP TO NEXT ROW."""

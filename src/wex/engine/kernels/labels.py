@@ -35,6 +35,24 @@ class LabelTables(NamedTuple):
     begins: NDArray[np.int32]
 
 
+class Onward(NamedTuple):
+    """Where `keep leftmost` goes on after a window: at its first or last event with a label, if `asked`.
+
+    `has` tells for each position whether an event that is read in it has the label, `entries` for
+    each row in which positions a start begins; it is empty if that is always the same. The other
+    arrays are scratch for one window: `bits` is empty without predicates with aggregates.
+    """
+
+    asked: bool
+    first: bool
+    has: NDArray[np.bool_]
+    tables: LabelTables
+    entries: NDArray[np.int32]
+    bits: NDArray[np.int32]
+    alive: NDArray[np.uint64]
+    read_in: NDArray[np.int32]
+
+
 @inlined
 def is_marked(marks: NDArray[np.uint64], position: int) -> bool:
     """Tell whether a position is marked."""
@@ -115,6 +133,34 @@ def keep_those_that_end(
 
 
 @compiled
+def parse_window(
+    codes: NDArray[Any],
+    bits: NDArray[np.int32],
+    tables: LabelTables,
+    row: int,
+    size: int,
+    entry: int,
+    alive: NDArray[np.uint64],
+    read_in: NDArray[np.int32],
+) -> None:
+    """Write the position in which each event of a window is read."""
+    begin, end = tables.first_begin[entry], tables.first_begin[entry + 1]
+    mark_reached(codes, bits, tables, row, size, tables.begins[begin:end], alive)
+    for word in range(1, alive.shape[1]):
+        alive[size, word] = 0
+    alive[size, 0] &= np.uint64(1)  # the mark alone: the window ends here
+    keep_those_that_end(codes, bits, tables, row, size, alive)
+    position = first_marked(tables.begins[begin:end], alive[0]) if size else 0
+    for i in range(size):
+        read_in[i] = position
+        own_bits = bits[i] if len(bits) else 0
+        cls = np.int64(tables.classes[codes[row + i], own_bits])
+        place = position * tables.width + cls
+        following = tables.targets[tables.first[place] : tables.first[place + 1]]
+        position = first_marked(following, alive[i + 1])
+
+
+@compiled
 def parse_windows(
     codes: NDArray[Any],
     own: NDArray[np.int32],
@@ -132,23 +178,27 @@ def parse_windows(
     """
     at = 0
     for w in range(len(rows)):
-        row, size = rows[w], sizes[w]
+        size = sizes[w]
         bits = own[at : at + size] if len(own) else own
-        begin, end = tables.first_begin[entries[w]], tables.first_begin[entries[w] + 1]
-        mark_reached(codes, bits, tables, row, size, tables.begins[begin:end], alive)
-        for word in range(1, alive.shape[1]):
-            alive[size, word] = 0
-        alive[size, 0] &= np.uint64(1)  # the mark alone: the window ends here
-        keep_those_that_end(codes, bits, tables, row, size, alive)
-        position = first_marked(tables.begins[begin:end], alive[0]) if size else 0
-        for i in range(size):
-            read_in[at + i] = position
-            own_bits = bits[i] if len(bits) else 0
-            cls = np.int64(tables.classes[codes[row + i], own_bits])
-            place = position * tables.width + cls
-            following = tables.targets[tables.first[place] : tables.first[place + 1]]
-            position = first_marked(following, alive[i + 1])
+        parse_window(codes, bits, tables, rows[w], size, entries[w], alive, read_in[at : at + size])
         at += size
+
+
+@compiled
+def last_skipped(codes: NDArray[Any], onward: Onward, row: int, end: int) -> int:
+    """Return the last row at which no window may start after one: before its event with the label.
+
+    `onward.bits` has the bits of predicates with aggregates for the events of the window.
+    """
+    size = end - row + 1
+    entry = int(onward.entries[row]) if len(onward.entries) else 0
+    bits = onward.bits[:size]
+    parse_window(codes, bits, onward.tables, row, size, entry, onward.alive, onward.read_in)
+    for i in range(size):
+        event = row + i if onward.first else end - i
+        if onward.has[onward.read_in[event - row]]:
+            return max(event - 1, row)
+    return end
 
 
 @compiled

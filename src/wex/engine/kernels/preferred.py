@@ -6,7 +6,8 @@ event some states and the starts that were in them.
 
 A start has a *candidate*, the last window that was confirmed. It is decided when the automaton
 has no better way left. Under `keep leftmost` it is also skipped, if it lies in the window of an
-earlier start, and it waits while an earlier start is undecided.
+earlier start, and it waits while an earlier start is undecided. With `resuming` it may lie in that
+window, at its event with the label or later: a chosen window is parsed at once.
 
 If predicates have aggregates, a start has registers, and letters of its own: what an event does to
 the registers is a function `step` of its program. Without aggregates there are no registers, and
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import Kernel, compiled, inlined
+from wex.engine.kernels.labels import last_skipped
 from wex.engine.kernels.lists import too_old
 from wex.engine.kernels.types import Preferred
 
@@ -172,7 +174,9 @@ def candidates_kernel(step: Any, load: Any, _store: Any, name: str) -> Kernel:
 def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
     """Return the kernel that writes the starts of a batch with their windows."""
 
-    def run(codes, clock, machine, clauses, streams, carried, own, allowed, tracks, marks, last):  # type: ignore[no-untyped-def]
+    def run(  # type: ignore[no-untyped-def]
+        codes, clock, machine, clauses, streams, carried, own, allowed, onward, tracks, marks, last
+    ):
         """Write the starts; `last`: the streams end with the batch.
 
         `marks` has for each row of the longest stream pairs of a state and a start.
@@ -290,13 +294,21 @@ def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
                 t += 1
                 number += 1
                 if leftmost and not waiting:
-                    if decided and candidate != NO_ROW:
+                    if decided and candidate != NO_ROW and onward.asked:
+                        registers = own.initial
+                        for x in range(row, candidate + 1 if len(onward.bits) else row):
+                            registers, bits = step(x, registers, own.columns)
+                            onward.bits[x - row] = bits
+                        bound = last_skipped(codes, onward, row, candidate)
+                    elif decided and candidate != NO_ROW:
                         bound = max(candidate - sharing, row)
                     elif not decided:
                         # The candidate of the first undecided start can only move to the right.
+                        # Where it would go on at a label is not known.
                         waiting = True
                         tracks.skipped[g] = bound
-                        bound = row if candidate == NO_ROW else max(candidate - sharing, row)
+                        unknown = candidate == NO_ROW or onward.asked
+                        bound = row if unknown else max(candidate - sharing, row)
             if not waiting:
                 tracks.skipped[g] = bound
             t = _settled(tracks, first_track, t, begin, leftmost, last)

@@ -36,7 +36,7 @@ def without_choice(window: PlannedWindow) -> PlannedWindow:
         return window
     if clauses.keep == "leftmost" and _may_meet(tables):
         return window
-    alone = replace(clauses, keep="all", sharing=0)
+    alone = replace(clauses, keep="all", sharing=0, resuming=None)
     return replace(window, clauses=alone, preference=None)
 
 
@@ -72,8 +72,8 @@ def preferred_tables(window: PlannedWindow, own: OwnLetters | None) -> Preferred
     else:
         classes = own.classes(by_letter)
     # A start that grows old, or whose windows `having` denies, decides nothing about others; nor
-    # does one with aggregates of its own.
-    alike = clauses.limit is None and not (clauses.having or clauses.running)
+    # does one with aggregates of its own. Where a window goes on at a label, it need not skip them.
+    alike = clauses.limit is None and not (clauses.having or clauses.running or clauses.resuming)
     return Preferred(
         np.ascontiguousarray(classes),
         np.ascontiguousarray(form.prefix.table[:, columns[:, 0]], dtype=np.int32),

@@ -149,8 +149,8 @@ def check_window(
         _check_within(window.within, stream, events)
     if window.keep:
         _check_option(window.keep, "keep", KEEP, problems)
-    check_preference(window, problems)
     labels = check_labels(window, scope, problems)
+    check_preference(window, labels, problems)
     measures = _check_measures(window, stream, events.with_labels(labels))
     if window.having:
         HavingTypes(measures, problems).predicate(window.having)

@@ -1,7 +1,7 @@
 """Checks of labels: where `down:(fall+)` may stand, and what measures may say of such events.
 
 Which events have a label is known when a window is complete: it depends on the preferred way to match
-all of it. So labels belong to `match`, and only measures can use them.
+all of it. So labels belong to `match`, and only measures can use them, and `keep leftmost` to go on there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def is_label_call(node: tree.Node) -> bool:
 def uses_labels(node: tree.Node) -> bool:
     """Tell whether a part of an expanded spec depends on labels of events."""
     return any(
-        is_label_call(part) or (isinstance(part, tree.Ref | tree.IsFirst) and bool(part.label))
+        is_label_call(part)
+        or isinstance(part, tree.Resuming)
+        or (isinstance(part, tree.Ref | tree.IsFirst) and bool(part.label))
         for part in tree.walk(node)
     )
 

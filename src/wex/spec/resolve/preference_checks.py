@@ -1,4 +1,4 @@
-"""Checks of preference: reluctant quantifiers, `keep preferred`, `keep leftmost` and `sharing`.
+"""Checks of preference: reluctant quantifiers, `keep preferred`, `keep leftmost` and its next start.
 
 A reluctant quantifier says which of several windows is preferred. Where nothing is chosen by
 preference it would silently do nothing, so it is an error there.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wex.errors import did_you_mean
 from wex.spec import tree
 from wex.spec.types import EVENT_UNITS
-from wex.spec.vocabulary import PREFERENCE
+from wex.spec.vocabulary import ENDS, PREFERENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wex.spec.problems import Problems
 
 
@@ -20,8 +23,8 @@ REMOVE = "remove the `?`"
 CHOOSE = "write `keep preferred` or `keep leftmost` to choose by preference"
 
 
-def check_preference(window: tree.Window, problems: Problems) -> None:
-    """Check the parts of a window that speak of preference."""
+def check_preference(window: tree.Window, labels: Sequence[str], problems: Problems) -> None:
+    """Check the parts of a window that speak of preference; `labels` are those of the window."""
     option = window.keep.text if window.keep else "all"
     for pair in window.pairs:
         if pair.after:
@@ -39,8 +42,11 @@ def check_preference(window: tree.Window, problems: Problems) -> None:
             f"a formula has no order of preference, which `keep {option}` needs",
             "write the window with `match`, or use another option of `keep`",
         )
-    if window.sharing:
-        _check_sharing(window.sharing, option, window.within, problems)
+    match window.next_start:
+        case tree.Sharing() as sharing:
+            _check_sharing(sharing, option, window.within, problems)
+        case tree.Resuming() as resuming:
+            _check_resuming(resuming, option, labels, problems)
 
 
 def check_no_reluctance(
@@ -101,3 +107,26 @@ def _check_sharing(
             f" {sharing.amount.value}",
             f"write at most `sharing {most - 1} events`" if most > 1 else "remove `sharing`",
         )
+
+
+def _check_resuming(
+    resuming: tree.Resuming, option: str, labels: Sequence[str], problems: Problems
+) -> None:
+    which, label = resuming.which.text, resuming.label.text
+    if which not in ENDS:
+        message = f"`resuming at` goes on at the first or last event with a label, got `{which}`"
+        hint = did_you_mean(which, ENDS, "the options are")
+        problems.add("unknown-option", resuming.which, message, hint)
+    if option != "leftmost":
+        problems.add(
+            "resuming-here",
+            resuming,
+            f"`keep {option}` has no use for `resuming`",
+            "write `keep leftmost resuming at …`, or remove `resuming`",
+        )
+    elif label not in labels:
+        message = f"there is no label called `{label}` in this window"
+        hint = f"label a part of `match`: `{label}:(…)`"
+        if labels:
+            hint = did_you_mean(label, labels, "the labels are")
+        problems.add("unknown-name", resuming.label, message, hint)

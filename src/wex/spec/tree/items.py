@@ -116,6 +116,14 @@ class Sharing(Node):
 
 
 @dataclass(frozen=True)
+class Resuming(Node):
+    """`resuming at last fall`, behind `keep leftmost`: the first or last event with a label."""
+
+    which: Name
+    label: Name
+
+
+@dataclass(frozen=True)
 class Measure(Node):
     """`avg(price) as mean`."""
 
@@ -138,7 +146,7 @@ class Window(Node):
     lookback: Int | None = None
     measures: tuple[Measure, ...] = ()
     having: Expr | None = None
-    sharing: Sharing | None = None
+    next_start: Sharing | Resuming | None = None  # of `keep leftmost`
 
 
 @dataclass(frozen=True, repr=False)

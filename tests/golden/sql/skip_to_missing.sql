@@ -1,5 +1,5 @@
 SELECT * FROM ticks MATCH_RECOGNIZE (
   ORDER BY ts
   AFTER MATCH SKIP TO LAST b
-  PATTERN (a b+ c+)
+  PATTERN (a b* c+)
   DEFINE b AS price > PREV(price), c AS price < PREV(price))
