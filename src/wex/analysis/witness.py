@@ -161,7 +161,7 @@ def filler(type_: Type, index: int) -> Value:
     if type_.values:
         return type_.values[0]
     fillers: dict[Type, Value] = {
-        BOOL: False, INT: index, REAL: float(index), STRING: f"{index:04d}" if index else "a",
+        BOOL: False, INT: index, REAL: float(index), STRING: f"a{index:04d}" if index else "a",
         OTHER: 0,
     }  # fmt: skip
     return fillers.get(type_)
