@@ -58,9 +58,11 @@ class Translation:
         keys = [windows[name] for name in tree.texts(self.spec.stream.partition_by)]
         streams, starts = _streams(keys, windows.num_rows), windows["start_index"].to_numpy()
         events = windows[EVENT_INDEX].to_numpy() if self.rows else starts
-        order = np.lexsort((events, starts, streams))
-        ordered = windows.take(pa.array(order))
-        numbers = pa.array(_numbers(streams[order], starts[order]))
+        ordered = windows
+        if not _in_order(streams, starts, events):
+            order = np.lexsort((events, starts, streams))
+            ordered, streams, starts = windows.take(pa.array(order)), streams[order], starts[order]
+        numbers = pa.array(_numbers(streams, starts))
         chosen = self.chosen(windows.column_names)
         columns = [numbers if old is None else ordered[old] for old, _ in chosen]
         table = pa.Table.from_arrays(columns, [new for _, new in chosen])
@@ -107,6 +109,16 @@ def _streams(keys: list[pa.ChunkedArray], rows: int) -> Ints:
         changes[1:] |= codes[1:] != codes[:-1]
     numbers: Ints = np.cumsum(changes)
     return numbers
+
+
+def _in_order(*columns: Ints) -> bool:
+    """Tell whether rows are in the order of some columns."""
+    undecided = np.ones(max(len(columns[0]) - 1, 0), bool)
+    for column in columns:
+        if (undecided & (column[1:] < column[:-1])).any():
+            return False
+        undecided &= column[1:] == column[:-1]
+    return True
 
 
 def _numbers(streams: Ints, starts: Ints) -> Ints:
