@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -255,3 +256,17 @@ def test_verdicts_agree_with_refinement(text: str) -> None:
             one.witness(5)
         elif one.exact:
             one.witness(one.bound or 0)
+
+
+def test_columns_of_order_by_are_never_null() -> None:
+    falls = "stream s (x bool, y int) order by x window w match any [y < y[-1]]"
+    assert wex.is_empty(falls + "{2}").holds
+    assert str(wex.check(falls + "+")["w"].overlap) == "1"
+    assert wex.check(falls)["w"].open.witness(1)["x"].null_count == 0
+
+
+def test_numbers_beyond_64_bits_are_no_witness() -> None:
+    spec = "stream s (x int) window w match [x > 9223372036854775805] [x > x[-1]] [x > x[-1]]"
+    assert wex.is_empty(spec).holds is None
+    with pytest.raises(wex.WexError, match="no stream with 3 open starts was found"):
+        wex.check(spec)["w"].open.witness(3)

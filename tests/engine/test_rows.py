@@ -167,7 +167,7 @@ def in_pieces(
         parts.append(running.feed(ordered.slice(row, size)))
         row += size
         kept = running.everything().tail_counts.max(initial=0)
-        assert kept <= max(engine.tail, longest(engine))
+        assert kept <= max(engine.tail, longest(engine) + looked_back(engine))
         if chance.random() < 0.5:
             running = RunningStreams(engine, running.saved())
     parts.append(running.close())
@@ -180,6 +180,11 @@ def longest(engine: Engine) -> float:
     """Return how many events a window has at most."""
     lengths = [window.clauses.within_events for window in engine.plan.windows]
     return max(inf if length is None else length for length in lengths)
+
+
+def looked_back(engine: Engine) -> int:
+    """Return how many events before the first one are needed to parse windows."""
+    return engine.tail if any(window.labels is not None for window in engine.windows) else 0
 
 
 def by_scan(spec: tree.Spec, table: pa.Table, chance: Random) -> pa.Table:

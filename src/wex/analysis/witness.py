@@ -219,12 +219,19 @@ def replayed_windows(
 
 
 def conforming_stream(meaning: Meaning, events: Sequence[Event]) -> Stream | None:
-    """Return events as a stream, or None if they are not in order or violate an assumption."""
+    """Return events as a stream, or None if they are not in order or violate an assumption.
+
+    Or if no data can have them: numbers beyond 64 bits, NULL in a column of `order by`.
+    """
     spec = meaning.spec.stream
     keys = [name.text for name in spec.partition_by]
     order = [name.text for name in spec.order_by]
-    table = conform(table_of(meaning, events), meaning.fields, keys)
-    if not sort(table, keys, order, meaning.fields).equals(table):
+    try:
+        table = conform(table_of(meaning, events), meaning.fields, keys)
+        ordered = sort(table, keys, order, meaning.fields)
+    except (OverflowError, DataError):
+        return None
+    if not ordered.equals(table):
         return None
     parts = list(streams(table, keys, meaning.fields, frozenset(), skip_nulls=False))
     if len(parts) > 1:

@@ -24,7 +24,8 @@ class StreamOrder:
 
     `exact` is false if `guard` is weaker than the relation. `rising` is the first order column that
     no predicate reads and that has unbounded values: it can always rise, so the columns after it
-    are free. `ranks` are columns of few values that no predicate reads, with NULL as first value.
+    are free. `ranks` are columns of few values that no predicate reads. Where they only decide ties,
+    NULL is their first value.
     """
 
     guard: Guard
@@ -56,7 +57,11 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
             rising.append(name)
             break
         if name not in relevant:
-            fields[name] = ranks[name] = Type("enum", (NULL, *sorted(values, key=str.encode)))
+            ranked = sorted(values, key=str.encode)
+            # A NULL in a column of `order by` is an error, in the others it comes first.
+            fields[name] = ranks[name] = Type(
+                "enum", tuple(ranked) if name in columns else (NULL, *ranked)
+            )
         if fields[name] == STRING:
             exact = False
             break
