@@ -93,7 +93,7 @@ LOADS = [
         4_000_000,
     ),
     Load(
-        "from every event to the next peak, some 500 matches open at a time for each key",
+        "from every event to the next peak, some 50 matches open at a time for each key",
         "AFTER MATCH SKIP TO NEXT ROW PATTERN (STRT REST*? TOP) DEFINE TOP AS peak = 1",
         100_000,
     ),
@@ -159,7 +159,7 @@ def _written(folder: Path, events: int) -> Path:
         "ts": pa.array(np.arange(events) * 1000, pa.timestamp("ms")).cast(pa.timestamp("s")),
         "t": np.arange(events),
         "price": np.round(prices, 6),
-        "peak": (random.random(events) < 1 / 500).astype(np.int64),
+        "peak": (random.random(events) < 1 / 50).astype(np.int64),
     })  # fmt: skip
     path = folder / f"ticks-{events}.csv"
     csv.write_csv(table, path, csv.WriteOptions(include_header=False, quoting_style="none"))

@@ -118,7 +118,7 @@ def load(path: str | PathLike[str]) -> Spec:
     """Return the spec in a file, which is UTF-8 text.
 
     >>> import pathlib, tempfile, wex
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "rise.wex"
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rise.wex")
     >>> _ = path.write_text("stream s (x real) window rise match [x > x[-1]]+")
     >>> wex.load(path)
     <Spec of stream s; windows: rise>
@@ -152,8 +152,7 @@ def from_sql(
     >>> import wex
     >>> query = '''
     ... SELECT * FROM ticks MATCH_RECOGNIZE (
-    ...   ORDER BY ts MEASURES FIRST(x) AS low, LAST(x) AS high
-    ...   PATTERN (a up{2,}) DEFINE up AS x > PREV(x))'''
+    ...   ORDER BY ts MEASURES FIRST(x) AS low, LAST(x) AS high PATTERN (a up{2,}) DEFINE up AS x > PREV(x))'''
     >>> rises = wex.from_sql(query, {"ts": "int", "x": "int"})
     >>> print(rises)
     stream ticks (ts int, x int)
@@ -166,7 +165,7 @@ def from_sql(
       keep leftmost
       measure first(x) as low, last(x) as high
     <BLANKLINE>
-    >>> rises.find({"ts": [1, 2, 3, 4], "x": [5, 6, 7, 7]}).to_pylist()
+    >>> rises.find({"ts": [1, 2, 3], "x": [5, 6, 7]}).to_pylist()
     [{'low': 5, 'high': 7}]
     """
     from wex.sql import from_sql  # noqa: PLC0415
@@ -224,9 +223,7 @@ def to_regex(spec: SpecLike) -> Spec:
 
     spec = as_spec(spec)
     resolved = meaning(spec)
-    return with_regexes(
-        spec, resolved, lambda number: compile_window(resolved, number, as_written=True)
-    )
+    return with_regexes(spec, resolved, lambda at: compile_window(resolved, at, as_written=True))
 
 
 def to_formula(spec: SpecLike) -> Spec:
@@ -251,13 +248,10 @@ def automata(spec: SpecLike) -> SpecAutomata:
 
     >>> import wex
     >>> spec = "stream s (x real) let up = x > x[-1] window rise after any* [not up] match up+ [not up]"
-    >>> print(wex.automata(spec))
+    >>> print(wex.automata(spec))  # doctest: +ELLIPSIS
     window rise
       prefix automaton: lookback 1, 2 states
-        0  initial  [x > x[-1]] → 0
-                    [not x > x[-1]] → 1
-        1  final    [x > x[-1]] → 0
-                    [not x > x[-1]] → 1
+      ...
       window automaton: lookback 1, 3 states
         0  initial  [x > x[-1]] → 1
         1           [x > x[-1]] → 1
@@ -272,12 +266,9 @@ def automata(spec: SpecLike) -> SpecAutomata:
     from wex.stages import compile_window  # noqa: PLC0415
 
     resolved = meaning(as_spec(spec))
-    return SpecAutomata(
-        {
-            window.name.text: pairs_of(compile_window(resolved, number, as_written=True))
-            for number, window in enumerate(resolved.expanded.windows)
-        }
-    )
+    names = [window.name.text for window in resolved.expanded.windows]
+    compiled = (compile_window(resolved, at, as_written=True) for at in range(len(names)))
+    return SpecAutomata(dict(zip(names, map(pairs_of, compiled), strict=True)))
 
 
 # --- Windows
@@ -425,7 +416,7 @@ def check(spec: SpecLike, effort: int | None = None) -> Report:
 
     An answer is bounded, unbounded or unknown. `effort` is how many steps each answer may take: an
     answer that is unknown after 200,000, as is usual, may be found with more. Steps are counted, not
-    timed, so that the answers are the same on every machine. `wex.limits` has the same limit for all calls.
+    timed: answers are the same on every machine. `wex.limits` has the same limit for all calls.
 
     >>> import wex
     >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
@@ -494,16 +485,9 @@ def explain(spec: SpecLike) -> Explanation:
       guards        x > 1
                     x <= 1
       letters       2 guards → 2 letters
-                      0  not (x > 1) and (x <= 1)
-                      1  (x > 1) and not (x <= 1)
-      automata      1 state for `after`, an expression for `match`
+      ...
       normal form   1 prefix state, 4 window states
-                      prefix automaton: lookback 0, 1 state
-                        0  initial, final  any → 0
-                      window automaton: lookback 0, 3 states
-                        0  initial  [x > 1] → 1
-                        1           [x <= 1] → 2
-                        2  final    no transition
+      ...
       smaller form  guards 2 → 1
       plan          1 guard and 0 measures to evaluate
       machine       registers: no window state ever holds two starts: a register for each

@@ -150,3 +150,27 @@ def test_the_engine_holds_what_the_analysis_says(text: str) -> None:
                 processor.feed(stream.slice(at, 1))
                 most = max(most, processor.held())
             assert most >= n
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "[x > 1] any* [count() <= 3 and x = 0]",
+        "[x > 1] any* [count() <= 1]",
+        "[x > 1] any* [count() <= 3 and x = 0] keep shortest",
+        "[x > 1] any* [count() <= 3 and x = 0] within 6 events",
+        "[x > 1] l:any*? [count() <= 3 and x = 0] keep leftmost resuming at last l",
+        "any any [count() <= 2]",
+        "any any any [count() <= 3] | [x = 1] any",
+        "any [count() <= 3]+",
+    ],
+)
+def test_a_plan_does_not_know_that_a_count_is_too_high(window: str) -> None:
+    """It holds starts whose windows have become too long to end; the bound counts them."""
+    spec = f"stream s (x int) window w match {window}"
+    held = wex.check(spec)["w"].held
+    processor, most = wex.Processor(spec), 0
+    for _ in range(12):
+        processor.feed({"x": [2]})
+        most = max(most, processor.held())
+    assert held.verdict != "bounded" or most <= (held.bound or 0)

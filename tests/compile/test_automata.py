@@ -194,6 +194,9 @@ def test_wrong_words_and_arguments_are_explained() -> None:
         (lambda: rises.accepts([{"x": 2**63 - 1}, {"x": 1}]), "arithmetic"),
         (lambda: rises.accepts([{"x": 1}], begin=0), "wrong-argument"),
         (lambda: KSLA.from_regex("[x > x[-2]]", {"x": "int"}, 1), "wrong-argument"),
+        (lambda: KSLA.from_regex("[x > 1]", "x"), "wrong-argument"),  # type: ignore[arg-type]
+        (lambda: KSLA.from_regex("[x > 1]", {1: "int"}), "wrong-argument"),  # type: ignore[dict-item]
+        (lambda: KSLA.from_regex(1, {"x": "int"}), "wrong-argument"),  # type: ignore[arg-type]
         (lambda: KSLA.from_regex("[y > 0]", {"x": "int"}), "unknown-name"),
     ):
         with pytest.raises(wex.WexError) as caught:

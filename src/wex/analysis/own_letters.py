@@ -36,6 +36,8 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from wex.compile.window import CompiledWindow
     from wex.theory.letters import Row
     from wex.theory.terms import Aggregate, Guard, Op, Term
@@ -109,8 +111,12 @@ class OwnAutomaton:
         return moves
 
 
-def over_events(compiled: CompiledWindow) -> CompiledWindow:
-    """Return a window over the letters of its guards about events: it keeps at least the same starts."""
+def over_events(compiled: CompiledWindow, *, planned: bool = False) -> CompiledWindow:
+    """Return a window over the letters of its guards about events: it keeps at least the same starts.
+
+    With `planned` also those that a plan holds although they can never end, because it does not know
+    that `count() <= N` stays false.
+    """
     guards = compiled.letters.guards
     own = [place for place, guard in enumerate(guards) if isinstance(guard, RunningTest)]
     if not own:
@@ -125,7 +131,7 @@ def over_events(compiled: CompiledWindow) -> CompiledWindow:
     return replace(
         compiled,
         letters=letters,
-        form=_form(OwnAutomaton(compiled), by_row),
+        form=_form(OwnAutomaton(compiled), by_row, planned=planned),
         until=None
         if until is None
         else sum(
@@ -144,9 +150,20 @@ def replace_letters(dfa: DFA, chosen: Sequence[int]) -> DFA:
     return DFA(dfa.classes[list(chosen)].copy(), dfa.table.copy(), dfa.final.copy())
 
 
-def _form(own: OwnAutomaton, by_row: list[list[int]]) -> NormalForm:
+def _form(own: OwnAutomaton, by_row: list[list[int]], *, planned: bool) -> NormalForm:
     """Return the normal form: a start is in all states that some truth values lead to."""
-    compiled, limits = own.compiled, _longest(own.compiled)
+    limits = _longest(own.compiled)
+    form, held = _limited(own, by_row, limits)
+    if planned and not form.window.live[held].all():
+        form, _ = _limited(own, by_row, {})
+    return form
+
+
+def _limited(
+    own: OwnAutomaton, by_row: list[list[int]], limits: Mapping[int, int]
+) -> tuple[NormalForm, NDArray[np.bool_]]:
+    """Return the normal form with limits of some guards, and a mask of the states that a start can be in."""
+    compiled = own.compiled
     most = max(limits.values(), default=0)
 
     def successors(state: State) -> list[State]:
@@ -172,7 +189,7 @@ def _form(own: OwnAutomaton, by_row: list[list[int]]) -> NormalForm:
     states, table = explore(initial or [dead], successors)
     numbers = {entry: number for number, entry in enumerate(sorted(entries))}
     starts = [NONE if entry == NONE else numbers[entry] for entry in own.starts]
-    return NormalForm(
+    form = NormalForm(
         replace_letters(own.prefix, [group[0] for group in by_row]),
         np.array(starts, dtype=np.int32),
         DFA(
@@ -181,6 +198,7 @@ def _form(own: OwnAutomaton, by_row: list[list[int]]) -> NormalForm:
             np.array([any(own.final(q) for q in inner) for inner, _ in states], dtype=np.bool_),
         ),
     )
+    return form, np.array([bool(inner) for inner, _ in states], dtype=np.bool_)
 
 
 # --- Sure limits

@@ -82,8 +82,9 @@ class Analysis:
     @cached_property
     def planned_window(self) -> AnalysedWindow:
         """Return the window as a plan runs it, which never looks ahead."""
-        if self.window.clauses.within_events is None and not self.window.compiled.window.having:
-            return self.window  # no clause needs to look ahead
+        clauses, having = self.window.clauses, self.window.compiled.window.having
+        if clauses.within_events is None and not having and not clauses.running:
+            return self.window  # nothing needs to look ahead
         return analysed_window(self.meaning, self.index, planned=True)
 
     @cached_property

@@ -125,7 +125,7 @@ def analysed_window(
     `keep`.
     """
     by_start = compile_window(meaning, index)
-    compiled = over_events(by_start)
+    compiled = over_events(by_start, planned=planned)
     window, form, preference = compiled.window, compiled.form, compiled.preference
     letters = len(compiled.letters)
     follows = [

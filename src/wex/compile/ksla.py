@@ -122,6 +122,9 @@ class KSLA:
             resolved = meaning(parse(f"{stream_line(fields)} window w match ({regex})"))
             (least,), (pair,) = resolved.lookbacks, resolved.expanded.windows[0].pairs
             return _of_regex(pair.match, resolved.fields, lookback_of(lookback, least), pad=pad)
+        if not isinstance(regex, tree.Regex):
+            message = f"a regular expression is a text, not {regex!r}"
+            raise WexError("wrong-argument", message, "write it as after `match`: 'any* [x > 0]'")
         window = tree.Window(tree.Name("w"), (tree.Pair(None, regex),))
         resolved = meaning(parse(f"{stream_line(fields)} {window}"))
         return _of_regex(

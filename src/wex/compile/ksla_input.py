@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from wex.spec.aggregates import uses_aggregates
 from wex.theory.evaluate import ArithmeticFault, holds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Numbers, Value
@@ -25,6 +26,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def stream_line(fields: Fields) -> str:
     """Return the stream line of some fields, as text."""
+    if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
+        message = f"the fields of an automaton are a dict of names and types, not {fields!r}"
+        raise WexError("wrong-argument", message, "give them as {'x': 'real'}")
     columns = ", ".join(f"{tree.Name(name)} {type_}" for name, type_ in fields.items())
     return f"stream s ({columns})"
 

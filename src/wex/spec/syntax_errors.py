@@ -346,8 +346,10 @@ def _note_unexpected(place: Place, problems: Problems) -> None:
 def _expectation(place: Place) -> str:
     """Return a hint that says what the parser expected."""
     seen, expected = place.seen, place.expected
-    if len(seen) > 1 and seen[-2].type == "WITHIN":
-        return AFTER_WORD["WITHIN"]
+    unfinished = {"WITHIN": 2, "RESUMING": 3}  # words that the parser needs something after
+    for back, token in enumerate(reversed(seen[-3:]), 1):
+        if back <= unfinished.get(token.type, 0):
+            return AFTER_WORD[token.type]
     if seen and seen[-1].type in AFTER_WORD:
         return AFTER_WORD[seen[-1].type]
     if expected == {"LPAR"} and seen[-1] == "]":

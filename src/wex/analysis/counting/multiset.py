@@ -26,6 +26,9 @@ PER_STEP = 16  # states of a vector that are moved in a step of work
 Vector = tuple[tuple[int, int], ...]  # (window state, number of starts in it), sorted
 VectorNode = tuple[int, Vector]  # a context and a vector
 Triple = tuple[VectorNode, int, int]  # a node, the state of a new start, the state of an old one
+Growth = dict[
+    VectorNode, list[tuple["Edge", VectorNode]]
+]  # without edges on which starts are cleared
 Weigh = Callable[[list[int]], int]  # sums the numbers of starts that end together
 
 
@@ -142,18 +145,20 @@ def growing_cycle(starts: Starts, places: Set[Place], budget: Budget) -> Growing
     come back to the same occupied states; it adds starts if two of them enter one state on it.
     """
     numbers: Exploration[VectorNode, Edge] = Exploration([(0, ())], budget.check_vectors)
-    graph: dict[VectorNode, list[VectorNode]] = {}  # without the edges on which starts are cleared
+    graph: Growth = {}
     for node in numbers:
         graph[node] = []
         for edge in starts.contexts.edges[node[0]]:
             left = cleared(starts, node, edge)
-            after = (edge.to, _support(vector_after(starts, places, left, edge, spawn=True)))
+            vector = vector_after(starts, places, left, edge, spawn=True)
+            budget.check(steps=1 + len(vector) // PER_STEP)
+            after = (edge.to, _support(vector))
             numbers.reach(after, edge)
             if left == node:
-                graph[node].append(after)
-    component_of = cyclic(graph)
+                graph[node].append((edge, after))
+    component_of = cyclic({node: [after for _, after in row] for node, row in graph.items()})
     for node in component_of:
-        cycle = _cycle_at(starts, places, node, component_of, budget)
+        cycle = _cycle_at(starts, node, graph, component_of, budget)
         if cycle is not None:
             return GrowingCycle(tuple(numbers.path_to(numbers[node])), tuple(cycle))
     return None
@@ -165,8 +170,8 @@ def _support(vector: Vector) -> Vector:
 
 def _cycle_at(
     starts: Starts,
-    places: Set[Place],
     node: VectorNode,
+    graph: Growth,
     component_of: dict[VectorNode, int],
     budget: Budget,
 ) -> list[Edge] | None:
@@ -177,11 +182,10 @@ def _cycle_at(
     """
 
     def edges_of(source: VectorNode) -> Iterator[tuple[Edge, VectorNode]]:
-        for edge in starts.contexts.edges[source[0]]:
-            if cleared(starts, source, edge) == source:
-                after = (edge.to, _support(vector_after(starts, places, source, edge, spawn=True)))
-                if component_of.get(after) == component_of[node]:
-                    yield edge, after
+        for edge, after in graph[source]:
+            budget.check()
+            if component_of.get(after) == component_of[node]:
+                yield edge, after
 
     def successors(triple: Triple) -> Iterator[tuple[Edge, Triple]]:
         source, new, old = triple
@@ -196,7 +200,7 @@ def _cycle_at(
             new, old = starts.born(edge), starts.moved(state, edge)
             if DEAD not in (new, old):
                 first.append((edge, (after, new, old)))
-        cycle = shortest(first, successors, (node, state, state).__eq__, budget.check)
+        cycle = shortest(first, successors, (node, state, state).__eq__)
         if cycle is not None:
             return cycle[1]
     return None

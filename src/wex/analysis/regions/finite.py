@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wex.analysis.graphs import TooManyError
-from wex.analysis.regions.graph import SILENT, RegionGraph, Step, quotient
+from wex.analysis.regions.graph import RegionGraph, Step, quotient
 from wex.automata.explore import Exploration
 from wex.spec.types import BOOL, Type
 from wex.theory import terms
@@ -21,7 +22,6 @@ from wex.theory.letters import TooManyRowsError, combinations
 from wex.theory.samples import constants_of
 from wex.theory.solver import UndecidedError, satisfiable
 from wex.theory.terms import (
-    Always,
     Atom,
     Comparison,
     Constant,
@@ -112,7 +112,7 @@ class FiniteRegions(RegionGraph):
                 if taken > MOST_STEPS:
                     raise TooManyError
                 self.budget.check(steps=PER_KIND, share=0.5)  # the rest is for refinement
-                action = self._action(level, (kind, *memory))
+                action = self.query.action(level, partial(self._atom, (kind, *memory)))
                 if action is None:
                     continue
                 after = tuple(
@@ -134,39 +134,9 @@ class FiniteRegions(RegionGraph):
             self.edges[self.block[node_number]] = sorted(merged)
             self.level[self.block[node_number]] = nodes[node_number][0]
 
-    def _action(self, level: int, gram: Sequence[tuple[object, ...]]) -> tuple[int, ...] | None:
-        """Return the classes that the readers read, or None if no stream has this gram."""
-
-        def true(guard: Guard) -> bool:
-            match guard:
-                case Always(value):
-                    return value
-                case terms.Not(operand):
-                    return not true(operand)
-                case terms.And(parts):
-                    return all(true(part) for part in parts)
-                case terms.Or(parts):
-                    return any(true(part) for part in parts)
-                case IsFirst(offset):
-                    return offset == -level
-            assert isinstance(guard, Comparison | Truth | Like)
-            return self._atom(guard, gram)
-
-        if level and not true(self.query.order):
-            return None
-        action = []
-        for reader in self.query.readers:
-            classes = reader[level]
-            if classes is None:
-                action.append(SILENT)
-                continue
-            read = next((cls for cls, guard in enumerate(classes) if true(guard)), None)
-            if read is None:
-                return None
-            action.append(read)
-        return tuple(action)
-
-    def _atom(self, atom: Comparison | Truth | Like, gram: Sequence[tuple[object, ...]]) -> bool:
+    def _atom(self, gram: Sequence[tuple[object, ...]], atom: Guard) -> bool:
+        """Return whether an atom holds at the newest event of a gram."""
+        assert isinstance(atom, Comparison | Truth | Like)
         listed = len(self.kinds.listed)
         if atom in self.kinds.moved:
             index, age = self.kinds.moved[atom]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex.analysis.regions.graph import SILENT
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
 from wex.compile.stream_order import equal, stream_order
@@ -21,8 +22,9 @@ from wex.theory.terms import Guard, IsFirst, NullFlag, atoms, with_null_flags
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from wex.analysis.regions.graph import Action
     from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
     from wex.spec.types import Type
@@ -69,6 +71,40 @@ class RegionQuery:
     def levels(self) -> int:
         """Return how many levels there are."""
         return len(self.readers[0])
+
+    def action(self, level: int, true: Callable[[Guard], bool]) -> Action | None:
+        """Return the classes that the readers read, or None if no stream has this event here.
+
+        `true` tells which atoms hold at the event.
+        """
+
+        def holds(guard: Guard) -> bool:
+            match guard:
+                case terms.Always(value):
+                    return value
+                case terms.Not(operand):
+                    return not holds(operand)
+                case terms.And(parts):
+                    return all(map(holds, parts))
+                case terms.Or(parts):
+                    return any(map(holds, parts))
+                case IsFirst(offset):
+                    return offset == -level
+            return true(guard)
+
+        if level and not holds(self.order):
+            return None
+        read = []
+        for reader in self.readers:
+            classes = reader[level]
+            if classes is None:
+                read.append(SILENT)
+                continue
+            chosen = next((cls for cls, guard in enumerate(classes) if holds(guard)), None)
+            if chosen is None:
+                return None
+            read.append(chosen)
+        return tuple(read)
 
     def guards(self) -> list[Guard]:
         """Return the guards of all classes, and the order."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.comparisons import Compared, Kinds, groups_of, tests_of
-from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step, quotient
+from wex.analysis.regions.graph import Action, RegionGraph, Step, quotient
 from wex.analysis.regions.order_types import OrderTypes, in_hindsight
 from wex.automata.explore import Exploration
 from wex.spec.types import TIMESTAMP
@@ -131,36 +131,13 @@ class OrderRegions(RegionGraph):
     def _action(self, level: int, bits: int, past: int) -> Action | None:
         """Return the classes that the readers read, or None if no stream has this event here."""
 
-        def true(guard: Guard) -> bool:
-            match guard:
-                case terms.Always(value):
-                    return value
-                case terms.Not(operand):
-                    return not true(operand)
-                case terms.And(parts):
-                    return all(map(true, parts))
-                case terms.Or(parts):
-                    return any(map(true, parts))
-                case terms.IsFirst(offset):
-                    return offset == -level
-            test, age = self.tests.moved[guard]  # type: ignore[index]
+        def true(atom: Guard) -> bool:
+            test, age = self.tests.moved[atom]  # type: ignore[index]
             if age == 0:
                 return bool(bits >> test & 1)
             return bool(past >> self._lowest[test] + age - 1 & 1)
 
-        if level and not true(self.query.order):
-            return None
-        action = []
-        for reader in self.query.readers:
-            classes = reader[level]
-            if classes is None:
-                action.append(SILENT)
-                continue
-            read = next((cls for cls, guard in enumerate(classes) if true(guard)), None)
-            if read is None:
-                return None
-            action.append(read)
-        return tuple(action)
+        return self.query.action(level, true)
 
     # --- Concrete streams
 
