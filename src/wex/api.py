@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wex.analysis.check import Report
     from wex.analysis.compare import SpecComparison
     from wex.analysis.explain import Explanation
+    from wex.analysis.optimise import Optimisation
     from wex.compile.automaton_pairs import SpecAutomata
     from wex.compile.ksla import KSLA
     from wex.engine.files.sources import Given
@@ -54,6 +55,7 @@ __all__ = [
     "label",
     "limits",
     "load",
+    "optimise",
     "parse",
     "to_formula",
     "to_regex",
@@ -212,8 +214,7 @@ def to_regex(spec: SpecLike) -> Spec:
     """Return a spec with the same windows, all given by regular expressions.
 
     >>> import wex
-    >>> spec = wex.parse("stream s (ok bool) window w where begin + 1 = end and ok(begin)")
-    >>> print(wex.to_regex(spec).windows[0])
+    >>> print(wex.to_regex("stream s (ok bool) window w where begin + 1 = end and ok(begin)").windows[0])
     window w
       match ok any
     """
@@ -230,8 +231,7 @@ def to_formula(spec: SpecLike) -> Spec:
     """Return a spec with the same windows, all given by formulas.
 
     >>> import wex
-    >>> spec = wex.parse("stream s (ok bool) window w match ok any* [not ok]")
-    >>> print(wex.to_formula(spec).windows[0])
+    >>> print(wex.to_formula("stream s (ok bool) window w match ok any* [not ok]").windows[0])
     window w
       where ok(begin) and [not ok](end) and begin < end
     """
@@ -474,26 +474,34 @@ def is_empty(spec: SpecLike | KSLA) -> SpecComparison:
     return is_empty(spec)
 
 
+def optimise(spec: SpecLike) -> Optimisation:
+    """Return what each window of a spec saves, since starts that no stream lets end are not held.
+
+    >>> import wex
+    >>> print(wex.optimise("stream s (b bool) window w match b any* [not b[-1]] [b[-2]]"))
+    window w
+      held    unbounded (linear) → 0
+      proof   the same windows on every stream: 6 situations compared
+    """
+    from wex.analysis.optimise import optimise  # noqa: PLC0415
+
+    return optimise(spec)
+
+
 def explain(spec: SpecLike) -> Explanation:
     """Return each window of a spec after every stage from text to machine, and the verdicts on it.
 
     >>> import wex
-    >>> print(wex.explain(wex.parse("stream s (x real) window w match [x > 1] [x <= 1]")))  # doctest: +ELLIPSIS
+    >>> print(wex.explain("stream s (x real) window w match [x > 1] [x <= 1]"))  # doctest: +ELLIPSIS
     window w
       tree          match [x > 1] [x <= 1]
       meaning       lookback 0
-      guards        x > 1
-                    x <= 1
-      letters       2 guards → 2 letters
-      ...
-      normal form   1 prefix state, 4 window states
       ...
       smaller form  guards 2 → 1
+      least form    the same: nothing to remove
       plan          1 guard and 0 measures to evaluate
       machine       registers: no window state ever holds two starts: a register for each
       open          1: ...
-      held          1: ...
-      overlap       1: ...
     """
     from wex.analysis.explain import explain  # noqa: PLC0415
 

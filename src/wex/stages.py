@@ -65,6 +65,13 @@ def machines_of(plan: Plan) -> tuple[Machine | TrackedMachine, ...]:
     return tuple(machine_of(window, plan) for window in plan.windows)
 
 
+def least_form(compiled: CompiledWindow) -> CompiledWindow:
+    """Return a window whose plan drops starts that can never end on any conforming stream."""
+    from wex.analysis import least_form as search  # noqa: PLC0415  (the analysis compiles windows)
+
+    return search.least_form(compiled)
+
+
 TEXT = "text"  # the input of the first stage: text, the path of a file, or a tree built in Python
 STAGES: tuple[Stage, ...] = (
     Stage("tree", TEXT, "the syntax tree", as_spec),
@@ -74,9 +81,13 @@ STAGES: tuple[Stage, ...] = (
     Stage("automata", "letters", "expressions or formula over letters", window_automata, per_window=True),
     Stage("normal form", "automata", "one prefix and one window automaton", window_form, per_window=True),
     Stage("smaller form", "normal form", "fewer letters, guards and states", reduce_window, per_window=True),
-    Stage("plan", "smaller form", "all windows and assumptions as data", plan_windows),
+    Stage("least form", "smaller form", "no starts that can never end", least_form, per_window=True),
+    Stage("plan", "least form", "all windows and assumptions as data", plan_windows),
     Stage("machine", "plan", "a kernel and its tables for each window", machines_of),
 )  # fmt: skip
+
+
+_PER_WINDOW = [stage for stage in STAGES if stage.per_window]
 
 
 def trace(spec: SpecLike) -> Iterator[tuple[Stage, object]]:
@@ -121,21 +132,29 @@ def plan_of(spec: SpecLike) -> Plan:
     return plan
 
 
-def compile_window(meaning: Meaning, number: int, *, as_written: bool = False) -> CompiledWindow:
-    """Return one window of a spec, compiled: its smaller form, or its normal form `as_written`."""
-    until = "normal form" if as_written else "smaller form"
+def compile_window(
+    meaning: Meaning, number: int, *, as_written: bool = False, least: bool = False
+) -> CompiledWindow:
+    """Return one window of a spec, compiled: its smaller form.
+
+    Or its normal form `as_written`, or the `least` form, which is the one that runs.
+    """
+    until = "normal form" if as_written else "least form" if least else "smaller form"
     compiled = _window_value(windows_of(meaning).values[number], until)
     assert isinstance(compiled, CompiledWindow)
     return compiled
 
 
-@lru_cache(maxsize=32)  # a spec is compiled to be analysed, and again to be run
+def is_pruned(meaning: Meaning, number: int) -> bool:
+    """Tell whether the least form of a window holds fewer starts than its smaller form."""
+    return compile_window(meaning, number, least=True) is not compile_window(meaning, number)
+
+
+@lru_cache(maxsize=128)  # a spec is compiled to be analysed, and again to be run
 def _window_value(window: WindowMeaning, until: str) -> object:
-    value: object = window
-    for stage in _up_to(until):
-        if stage.per_window:
-            value = stage.function(value)
-    return value
+    stage = _up_to(until)[-1]
+    before = window if stage is _PER_WINDOW[0] else _window_value(window, stage.takes)
+    return stage.function(before)
 
 
 def _up_to(until: str) -> tuple[Stage, ...]:

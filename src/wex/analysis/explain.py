@@ -140,13 +140,18 @@ def _transitions(values: Values, number: int) -> Iterator[str]:
 
 
 def _smaller_form(values: Values, number: int) -> Iterator[str]:
-    before, after = (
-        _sizes(values[name].values[number]) for name in ("normal form", "smaller form")
-    )
-    changes = [
-        f"{what} {size:,} → {after[what]:,}" for what, size in before.items() if size != after[what]
-    ]
-    yield ", ".join(changes) or "the same: nothing to remove"
+    yield _change(values, number, "normal form", "smaller form")
+
+
+def _least_form(values: Values, number: int) -> Iterator[str]:
+    yield _change(values, number, "smaller form", "least form")
+
+
+def _change(values: Values, number: int, before: str, after: str) -> str:
+    """Return how the sizes of a window have changed from one form to another."""
+    old, new = (_sizes(values[name].values[number]) for name in (before, after))
+    changes = [f"{what} {old[what]:,} → {new[what]:,}" for what in old if old[what] != new[what]]
+    return ", ".join(changes) or "the same: nothing to remove"
 
 
 def _sizes(compiled: CompiledWindow) -> dict[str, int]:
@@ -181,6 +186,7 @@ SHOWN: dict[str, Callable[[Values, int], Iterable[str]]] = {
     "automata": _automata,
     "normal form": _normal_form,
     "smaller form": _smaller_form,
+    "least form": _least_form,
     "plan": _plan,
     "machine": _machine,
 }

@@ -25,6 +25,7 @@ from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
 from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
+from wex.stages import is_pruned
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ TOO_MANY_STARTS = "there are too many combinations of starts to explore"
 class Analysis:
     """The analysis of one window of a spec."""
 
-    def __init__(self, meaning: Meaning, index: int, budget: Budget) -> None:
+    def __init__(self, meaning: Meaning, index: int, budget: Budget, *, least: bool = True) -> None:
+        """Analyse a window; without `least` its plan is the one before the stage "least form"."""
+        self.least = least
         self.meaning = meaning
         self.index = index
         self.budget = budget
@@ -81,18 +84,27 @@ class Analysis:
 
     @cached_property
     def planned_window(self) -> AnalysedWindow:
-        """Return the window as a plan runs it, which never looks ahead."""
+        """Return the window as a plan runs it: in its least form, and it never looks ahead."""
         clauses, having = self.window.clauses, self.window.compiled.window.having
-        if clauses.within_events is None and not having and not clauses.running:
-            return self.window  # nothing needs to look ahead
-        return analysed_window(self.meaning, self.index, planned=True)
+        looks_ahead = clauses.within_events is not None or having or clauses.running
+        if not looks_ahead and not self._is_pruned:
+            return self.window
+        return analysed_window(self.meaning, self.index, planned=True, least=self.least)
+
+    @cached_property
+    def _is_pruned(self) -> bool:
+        """Tell whether a plan drops starts that no stream lets end."""
+        return self.least and is_pruned(self.meaning, self.index)
 
     @cached_property
     def planned_starts(self) -> Starts:
         """Return the starts that a plan holds."""
         if self.planned_window is self.window:
             return self.starts
-        return Starts(self.contexts, self.planned_window)
+        contexts = self.contexts
+        if self._is_pruned:
+            contexts = contexts_of([self.meaning], [self.planned_window], self.budget)
+        return Starts(contexts, self.planned_window)
 
     @cached_property
     def timed_contexts(self) -> Contexts:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
     from wex.compile.clauses import Clauses
+    from wex.compile.normal_form import NormalForm
     from wex.compile.preference import PreferenceForm
     from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
@@ -117,28 +118,22 @@ class AnalysedWindow:
 
 
 def analysed_window(
-    meaning: Meaning, index: int, *, planned: bool = False, plain: bool = False
+    meaning: Meaning,
+    index: int,
+    *,
+    planned: bool = False,
+    least: bool = True,
+    plain: bool = False,
 ) -> AnalysedWindow:
     """Return the tables of a window of a spec.
 
-    With `planned` as a plan runs it, which never looks ahead; with `plain` without `within` and
-    `keep`.
+    With `planned` as a plan runs it, which never looks ahead, and in its `least` form unless that is
+    not wanted; with `plain` without `within` and `keep`.
     """
-    by_start = compile_window(meaning, index)
+    by_start = compile_window(meaning, index, least=planned and least)
     compiled = over_events(by_start, planned=planned)
-    window, form, preference = compiled.window, compiled.form, compiled.preference
-    letters = len(compiled.letters)
-    follows = [
-        compiled.until is not None and bool(compiled.until >> letter & 1)
-        for letter in range(letters)
-    ]
-    prefix = form.prefix if preference is None else preference.prefix
-    inner = form.window.classes if preference is None else preference.ways.classes
-    by_letter, combinations = common_classes(prefix.classes.tolist(), inner.tolist(), follows)
-    masks = [0] * len(combinations)
-    for letter, cls in enumerate(by_letter):
-        masks[cls] |= 1 << letter
-    until = tuple(bool(flag) for _, _, flag in combinations) if window.until else None
+    form, preference = compiled.form, compiled.preference
+    reading = reading_of(compiled)
     clauses = compiled.clauses
     if plain:
         keep = clauses.keep if clauses.prefers else "all"
@@ -150,16 +145,11 @@ def analysed_window(
         clauses = replace(clauses, within_time=limit.duration)
     else:
         limit = None
-    columns = [cls for _, cls, _ in combinations]
+    until = reading.until
     if preference is not None:
-        tables = _preferring(preference, columns, until, having=clauses.having)
+        tables = _preferring(preference, reading.columns, until, having=clauses.having)
     else:
-        inside = form.window.table[:, columns]
-        tables = Tables(
-            [tuple(row) for row in np.where(form.window.live[inside], inside, DEAD).tolist()],
-            tuple(map(bool, form.window.final)),
-            tuple(int(state) if state != NONE else DEAD for state in form.starts),
-        )
+        tables = form_tables(form, reading.columns)
     lengths = _lengths(meaning, index, clauses, planned=planned, plain=plain)
     counted = lengths is not None and lengths.enough * len(tables.moves) <= MOST_COUNTED
     if lengths is not None and counted:
@@ -171,12 +161,12 @@ def analysed_window(
     if clauses.ends_after_first:
         tables = ends_after_first(tables, until)
     return AnalysedWindow(
-        name=window.name.text,
-        first=compiled.lookback if window.unpadded else 0,
+        name=compiled.window.name.text,
+        first=compiled.lookback if compiled.window.unpadded else 0,
         lookback=compiled.lookback,
-        masks=tuple(masks),
+        masks=reading.masks,
         compiled=compiled,
-        prefix=tuple(map(tuple, prefix.table[:, [cls for cls, _, _ in combinations]].tolist())),
+        prefix=reading.prefix,
         starts=tables.starts,
         moves=tuple(tables.moves),
         final=tables.final,
@@ -184,6 +174,45 @@ def analysed_window(
         clauses=clauses,
         counted=counted,
         behind=0 if limit is None else limit.behind,
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the automata of a window read letters: `of_letter` is the class of each letter.
+
+    Letters of one class act alike. `columns` are the columns of the window automaton for the
+    classes, `prefix` are the rows of the prefix automaton.
+    """
+
+    of_letter: tuple[int, ...]
+    columns: tuple[int, ...]
+    prefix: tuple[tuple[int, ...], ...]
+    until: tuple[bool, ...] | None
+
+    @property
+    def masks(self) -> tuple[int, ...]:
+        """Return the letters of each class, as sets."""
+        masks = [0] * len(self.columns)
+        for letter, cls in enumerate(self.of_letter):
+            masks[cls] |= 1 << letter
+        return tuple(masks)
+
+
+def reading_of(compiled: CompiledWindow) -> Reading:
+    """Return how a window reads letters."""
+    form, preference, until = compiled.form, compiled.preference, compiled.until
+    follows = [
+        until is not None and bool(until >> letter & 1) for letter in range(len(compiled.letters))
+    ]
+    prefix = form.prefix if preference is None else preference.prefix
+    inner = form.window.classes if preference is None else preference.ways.classes
+    of_letter, keys = common_classes(prefix.classes.tolist(), inner.tolist(), follows)
+    return Reading(
+        tuple(of_letter),
+        tuple(cls for _, cls, _ in keys),
+        tuple(map(tuple, prefix.table[:, [cls for cls, _, _ in keys]].tolist())),
+        None if until is None else tuple(bool(flag) for _, _, flag in keys),
     )
 
 
@@ -197,6 +226,16 @@ class Tables:
     moves: list[tuple[int, ...]]
     final: tuple[bool, ...]
     starts: tuple[int, ...]
+
+
+def form_tables(form: NormalForm, columns: Sequence[int]) -> Tables:
+    """Return the tables of a normal form over classes of letters."""
+    inside = form.window.table[:, list(columns)]
+    return Tables(
+        [tuple(row) for row in np.where(form.window.live[inside], inside, DEAD).tolist()],
+        tuple(map(bool, form.window.final)),
+        tuple(int(state) if state != NONE else DEAD for state in form.starts),
+    )
 
 
 def _preferring(

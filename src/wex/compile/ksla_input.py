@@ -26,7 +26,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def stream_line(fields: Fields) -> str:
     """Return the stream line of some fields, as text."""
-    if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
+    given: object = fields
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         message = f"the fields of an automaton are a dict of names and types, not {fields!r}"
         raise WexError("wrong-argument", message, "give them as {'x': 'real'}")
     columns = ", ".join(f"{tree.Name(name)} {type_}" for name, type_ in fields.items())

@@ -34,6 +34,7 @@ class WindowMeaning:
     """The meaning of one window, and a key for caches: the rest of the spec changes nothing."""
 
     stream: tree.Stream
+    assumes: tuple[tree.Assume, ...]
     window: tree.Window
     lookback: int
     meaning: Meaning = field(compare=False)
@@ -105,7 +106,7 @@ def windows_of(meaning: Meaning) -> PerWindow[WindowMeaning]:
     return PerWindow(
         meaning,
         tuple(
-            WindowMeaning(spec.stream, window, lookback, meaning)
+            WindowMeaning(spec.stream, spec.assumes, window, lookback, meaning)
             for window, lookback in zip(spec.windows, meaning.lookbacks, strict=True)
         ),
     )

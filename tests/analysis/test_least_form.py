@@ -1,0 +1,160 @@
+"""The least form: the same windows as by the definition, and no start held that no stream lets end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import wex
+from tests.strategies import fewer
+from wex.analysis.answers import Verdict
+from wex.reference.find import find_by_definition
+from wex.spec import meaning
+from wex.stages import compile_window, is_pruned, plan_of
+
+STREAM = "stream s (x int, y real, b bool) let up = x > x[-1] window w "
+PREDICATES = [
+    "b", "not b", "b[-1]", "not b[-2]", "b and b[-1]", "b[-1] and not b[-2]", "x > 1", "x[-1] > 1", "x = 2",
+    "x[-1] = 2", "x < x[-1]", "x[-1] < x[-2]", "x > x[-2]", "y > 0.5", "y[-1] < 0.25", "y > x", "is_first",
+    "x + 1 > x[-1]", "y is null",
+]  # fmt: skip
+CLAUSES = [
+    "", "", "", "until [b]", "until [x[-1] > 1] or end", "keep shortest", "keep longest", "keep disjoint",
+    "within 3 events", "unpadded", "keep leftmost", "having n < 4 measure count() as n",
+]  # fmt: skip
+ASSUMED = ["", "", "[b]* [not b]*", "([b] [not b])*", "[x >= x[-1]]*", "[b]* unchecked"]
+
+predicates = st.sampled_from([f"[{text}]" for text in PREDICATES] + ["any"])
+expressions = st.recursive(
+    predicates,
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(" ".join),
+        st.tuples(inner, inner).map(lambda two: f"({two[0]} | {two[1]})"),
+        inner.map(lambda one: f"({one})*"),
+        inner.map(lambda one: f"any* {one}"),
+    ),
+    max_leaves=5,
+)
+
+
+@st.composite
+def spec_texts(draw: st.DrawFn) -> str:
+    assumed = draw(st.sampled_from(ASSUMED))
+    text = ""
+    if assumed:
+        text = f"assume {assumed} "
+    after = f"after {draw(expressions)} " if draw(st.booleans()) else ""
+    window = f"{after}match {draw(expressions)} {draw(st.sampled_from(CLAUSES))}"
+    return f"stream s (x int, y real, b bool) {text}window w {window}"
+
+
+events = st.tuples(
+    st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, None]), st.booleans()
+)
+
+
+def rows(table: object) -> list[tuple[int, int]]:
+    return sorted((row["start_index"], row["end_index"]) for row in table.to_pylist())  # type: ignore[attr-defined]
+
+
+@fewer(6)
+@given(spec_texts(), st.lists(st.lists(events, max_size=8), min_size=8, max_size=8))
+def test_no_window_is_lost(text: str, streams: list[list[tuple[int, float, bool]]]) -> None:
+    try:
+        spec = wex.parse(text)
+    except wex.SpecError:  # such as an empty word in `match`
+        assume(False)
+    assume(is_pruned(meaning(spec), 0))
+    for stream in streams:
+        data = {name: [event[at] for event in stream] for at, name in enumerate(("x", "y", "b"))}
+        results = []
+        for find in (find_by_definition, wex.find):
+            try:
+                results.append(rows(find(spec, data)))
+            except wex.DataError as error:  # an assumption is violated
+                results.append(error.code)  # type: ignore[arg-type]
+        assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "match [up] any* [up] [x[-1] < x[-2]]",  # neighbouring letters contradict each other
+        "match [x > 0] any* [x < 0] [x > 5 and x[-1] > 3]",
+        "match b any* [not b[-1]] [b[-2]]",  # seen when the event is past
+        "match b [b[-1]] any* [x[-1] > 3 and b] [x[-2] < 3]",
+    ],
+)
+def test_nothing_is_held_for_a_window_that_never_ends(window: str) -> None:
+    spec = STREAM + window
+    assert wex.check(spec)["w"].held.bound == 0
+    processor = wex.Processor(spec)
+    for n in range(12):
+        processor.feed({"x": [n % 5], "y": [0.0], "b": [n % 3 > 0]})
+        assert processor.held() == 0
+
+
+def test_starts_that_can_end_are_still_held() -> None:
+    """Only those of the second alternative are in vain."""
+    text = STREAM + "match [b and x > 0] any* [x = 1] | [not b] any* [not b[-1]] [b[-2]]"
+    processor = wex.Processor(text)
+    processor.feed({"x": [1, 1, 2, 3], "y": [0.0] * 4, "b": [True, False, False, True]})
+    assert processor.held() == 2
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "match [y + 0.1 > 0.3] any* [y[-1] + 0.2 < 0.4] [y[-2] + 0.1 > 0.3]",  # sums of floats round
+        "match any* [y = 0.1] [y[-1] = 0.10000000000000000001]",  # one float, two real numbers
+        "match any* [x > y] [x[-1] < y[-1] ]",  # a whole number becomes a float
+        "match any* [x * 2 = 3]",
+    ],
+)
+def test_values_at_run_time_decide(window: str) -> None:
+    """Where floats may disagree with real numbers, no start is dropped."""
+    assert not is_pruned(meaning(wex.parse(STREAM + window)), 0) or "x * 2" in window
+
+
+def test_two_constants_that_are_one_float_are_equal() -> None:
+    spec = wex.parse(STREAM + "match any* [y = 0.1] [y[-1] = 0.10000000000000000001]")
+    data = {"x": [0, 0], "y": [0.1, 0.1], "b": [True, True]}
+    assert rows(wex.find(spec, data)) == rows(find_by_definition(spec, data)) == [(0, 1)]
+
+
+@fewer(12)
+@given(spec_texts())
+def test_open_starts_do_not_change(text: str) -> None:
+    """The analysis of the least form agrees with that of the form before it."""
+    try:
+        spec = wex.parse(text)
+    except wex.SpecError:
+        assume(False)
+    assume(is_pruned(meaning(spec), 0))
+    (saving,) = wex.optimise(spec)
+    assert saving.is_smaller
+    assert saving.proved is not None
+    assert (
+        saving.after.verdict is not Verdict.UNBOUNDED or saving.before.verdict is Verdict.UNBOUNDED
+    )
+    if saving.before.bound is not None:
+        assert saving.after.bound is not None
+        assert saving.after.bound <= saving.before.bound
+
+
+def test_a_plan_does_not_depend_on_what_was_compiled_before() -> None:
+    text = STREAM + "match b any* [not b[-1]] [b[-2]] | up any* b"
+    fingerprint = plan_of(text).fingerprint
+    compile_window(meaning(wex.parse(text)), 0)
+    assert plan_of(wex.parse(text + " ")).fingerprint == fingerprint
+
+
+def test_an_assumption_counts_only_if_it_is_checked() -> None:
+    window = "window w match [b] any* [not b] any* [b]"
+    checked = wex.parse(f"stream s (b bool) assume [b]* [not b]* {window}")
+    trusted = wex.parse(f"stream s (b bool) assume [b]* [not b]* unchecked {window}")
+    assert is_pruned(meaning(checked), 0)
+    assert not is_pruned(meaning(trusted), 0)
+    data = {"b": [True, False, True]}
+    assert rows(wex.find(trusted, data)) == [(0, 2)]
