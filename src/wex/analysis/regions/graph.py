@@ -113,6 +113,10 @@ class RegionGraph(ABC):
         The events have only the fields that the query reads.
         """
 
+    def possible(self, path: Sequence[Step]) -> bool:
+        """Tell whether a path is the path of a stream, as far as that is known."""
+        return self.exact or self.streams(path, ()) is not None
+
     def recurring(
         self,
         stem: Sequence[Step],  # noqa: ARG002
