@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from wex.analysis.regions.families import family_along
 from wex.analysis.regions.graph import RegionGraph
 from wex.theory import terms
 from wex.theory.event_search import EventSearch
@@ -15,6 +16,7 @@ from wex.theory.terms import Field
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from wex.analysis.regions.families import Family
     from wex.analysis.regions.graph import Action, Budget, Step
     from wex.analysis.regions.query import RegionQuery
     from wex.theory.evaluate import Event
@@ -85,6 +87,12 @@ class SolvedGraph(RegionGraph):
         if events is None:
             return None
         return events[:before], events[before:after], events[after:]
+
+    def family(
+        self, stem: Sequence[Step], cycle: Sequence[Step], tail: Sequence[Step]
+    ) -> Family | None:
+        """Return streams that repeat a cycle any number of times with numbers that rise or fall."""
+        return family_along(self, stem, cycle, tail)
 
     def _solved(self, searching: EventSearch, count: int) -> list[Event] | None:
         try:
