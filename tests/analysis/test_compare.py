@@ -110,6 +110,7 @@ def test_a_countdown_is_found(first: int) -> None:
 
 
 def test_nothing_is_said_of_regions_that_are_not_exact() -> None:
-    report = wex.check(DOWN + "window w match any* [n = 0]")["w"]
+    area = "stream s (a real, b real) let area = a * b window w "
+    report = wex.check(area + "match [area > area[-1]] [a > 0]* [area > area[-2]]")["w"]
     assert report.open.verdict == "unknown"
     assert not report.findings

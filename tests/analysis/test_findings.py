@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import wex
+from tests.analysis.small import spec_texts
+from tests.analysis.test_regions import refined
+from wex.analysis.answers import Kind
+from wex.analysis.regions.graph import Budget
 
 X = "stream s (x real) "
+few = settings(max_examples=max(10, settings.default.max_examples // 10))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -45,3 +57,41 @@ def test_findings(text: str, said: str) -> None:
 def test_nothing_is_odd_about_a_good_spec() -> None:
     report = wex.check(wex.parse(X + "window w match [x > x[-1]]{3}"))
     assert report.findings == report["w"].findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A window of one event has no count() above 5, so no such start is ever held.
+        X + "window w match [x > 1 and count() > 5] [x[-1] < 0] | [x < 0]",
+        "stream s (n int) assume [n >= 0]* assume [n = n[-1] - 1]* window w match any* [n = 0]",
+        "stream s (a real, b real) window w match [a * b > a[-1] * b[-1]] [a * b > a[-2] * b[-2]]",
+        "stream s (x int, y int) assume [y = y[-1] + x]* window w match [x > 0] any* [y < 0]",
+    ],
+)
+def test_starts_are_not_called_hopeless_without_proof(text: str) -> None:
+    report = wex.check(wex.parse(text))["w"]
+    assert Kind.HOPELESS_STARTS not in [finding.kind for finding in report.findings]
+
+
+@contextmanager
+def budget_of(regions: int) -> Iterator[None]:
+    """Find regions by refinement, and give it up after a few of them."""
+    budget = Budget(regions)
+    with refined(), mock.patch.object(Budget, "current", return_value=budget):
+        yield
+
+
+@few
+@given(spec_texts(), st.integers(1, 6))
+def test_what_is_said_with_few_regions_is_true(text: str, regions: int) -> None:
+    spec = wex.parse(text)
+    every = wex.check(spec)  # by kinds of events, which is exact
+    with budget_of(regions):
+        some = wex.check(spec)
+    known = {Kind.HOPELESS_STARTS, Kind.NEVER_OCCURS, Kind.NEVER_HOLDS, Kind.ONLY_AT_FIRST}
+    few_kinds, all_kinds = (
+        Counter(finding.kind for finding in report["w0"].findings if finding.kind in known)
+        for report in (some, every)
+    )
+    assert few_kinds <= all_kinds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.regions.graph import Budget
+from wex.analysis.stream_search import paths_of_streams
 from wex.analysis.window_tables import analysed_window
 from wex.analysis.witness import concrete_streams, replayed_windows, table_of
 from wex.automata.explore import shortest
@@ -102,6 +104,7 @@ class StartTracker:
 Pair = tuple[int, TrackedStart, TrackedStart]  # a context, and the tracked start in each spec
 MOST_PATHS = 8  # that are tried where some are those of no stream
 EFFORT = 2.5  # times that of an answer, twice: for the regions, and for the difference
+BEGINNING: Pair = (0, TrackedStart(), TrackedStart())
 SHOWN: Pair = (-1, TrackedStart(), TrackedStart())  # after an event that has shown a difference
 
 
@@ -259,23 +262,18 @@ class _WindowPair:
         return SpecComparison(False, reason, stream, (self.name, start, end), side)
 
     def _shown(
-        self, contexts: Contexts, trackers: Sequence[StartTracker | None], path: list[Edge] | None
+        self, contexts: Contexts, trackers: Sequence[StartTracker | None], path: list[Edge]
     ) -> tuple[list[Event], tuple[int, int, Side]] | None:
         """Return a stream along a path and the difference in it, or None if none is found.
 
-        If regions are not exact, a path may be that of no stream. Then longer ones are tried.
+        If regions are not exact, a path may be that of no stream. Then paths of streams are searched.
         """
-        for _ in range(1 if contexts.regions.exact else MOST_PATHS):
-            if path is None:
-                return None
-            streams = concrete_streams(contexts, path)
+        paths = [path] if contexts.regions.exact else self._paths(contexts, trackers)
+        for own in islice(paths, MOST_PATHS):
+            streams = concrete_streams(contexts, own)
             difference = None if streams is None else self._replayed(streams[0])
             if streams is not None and difference is not None:
                 return streams[0], difference
-            try:
-                path = self._difference(contexts, trackers, len(path) + 1)
-            except TooManyError:
-                return None
         return None
 
     def _by_text(self, what: str) -> SpecComparison:
@@ -356,53 +354,25 @@ class _WindowPair:
         return one == two and (not one.having or len(predicates) == 1)
 
     def _difference(
-        self, contexts: Contexts, trackers: Sequence[StartTracker | None], least: int = 0
+        self, contexts: Contexts, trackers: Sequence[StartTracker | None]
     ) -> list[Edge] | None:
-        """Return a shortest path to a window that makes a difference, with the events after it.
-
-        It has at least as many events as given.
-        """
-        one, two = trackers
-
-        def differs(node: Pair, edge: Edge | None) -> bool:
-            _, left, right = node
-            first = one is not None and one.is_window(left, edge)
-            second = two is not None and two.is_window(right, edge)
-            return self.judge(first, second)
-
-        def successors(node: Pair) -> Iterator[tuple[Edge, Pair]]:
-            if node == SHOWN:
-                return
-            context, left, right = node
-            for edge in contexts.edges[context]:
-                if differs(node, edge):
-                    yield edge, SHOWN
-            if left.index == right.index == GONE:
-                return
-            started = NOT_YET not in (left.index, right.index)
-            for edge in contexts.edges[context]:
-                for begins in (False,) if started else (False, True):
-                    yield (
-                        edge,
-                        (
-                            edge.to,
-                            _after(one, left, edge, begins),
-                            _after(two, right, edge, begins),
-                        ),
-                    )
-
-        def is_goal(node: Pair) -> bool:
-            return node == SHOWN or differs(node, None)
-
+        """Return a shortest path to a window that makes a difference, with the events after it."""
+        product = _Product(contexts, trackers, self.judge)
         contexts.budget.renew()
-        first: tuple[Pair, int] = ((0, TrackedStart(), TrackedStart()), 0)  # with the events so far
         path = shortest(
-            [(None, first)],
-            lambda at: ((edge, (to, min(at[1] + 1, least))) for edge, to in successors(at[0])),
-            lambda at: at[1] == least and is_goal(at[0]),
-            contexts.budget.check,
+            [(None, BEGINNING)], product.successors, product.is_goal, contexts.budget.check
         )
         return None if path is None else path[1]
+
+    def _paths(
+        self, contexts: Contexts, trackers: Sequence[StartTracker | None]
+    ) -> Iterator[list[Edge]]:
+        """Yield paths of streams to a window that makes a difference, the shortest first."""
+        product = _Product(contexts, trackers, self.judge)
+        contexts.budget.renew()
+        return paths_of_streams(
+            contexts.regions, BEGINNING, product.successors, product.is_goal, contexts.budget
+        )
 
     def _replayed(self, events: list[Event]) -> tuple[int, int, Side] | None:
         """Return the first window in which the specs differ on a stream, and which spec has it."""
@@ -418,6 +388,43 @@ class _WindowPair:
             if self.judge(inside, (start, end) in second):
                 return start, end, Side.FIRST if inside else Side.SECOND
         return None
+
+
+@dataclass(frozen=True)
+class _Product:
+    """The graph of contexts and of the tracked starts in both specs."""
+
+    contexts: Contexts
+    trackers: Sequence[StartTracker | None]
+    judge: Callable[[bool, bool], bool]
+
+    def _differs(self, node: Pair, edge: Edge | None) -> bool:
+        one, two = self.trackers
+        _, left, right = node
+        first = one is not None and one.is_window(left, edge)
+        second = two is not None and two.is_window(right, edge)
+        return self.judge(first, second)
+
+    def successors(self, node: Pair) -> Iterator[tuple[Edge, Pair]]:
+        """Yield the pairs that can follow a pair."""
+        if node == SHOWN:
+            return
+        one, two = self.trackers
+        context, left, right = node
+        for edge in self.contexts.edges[context]:
+            if self._differs(node, edge):
+                yield edge, SHOWN
+        if left.index == right.index == GONE:
+            return
+        started = NOT_YET not in (left.index, right.index)
+        for edge in self.contexts.edges[context]:
+            for begins in (False,) if started else (False, True):
+                after = _after(one, left, edge, begins), _after(two, right, edge, begins)
+                yield edge, (edge.to, *after)
+
+    def is_goal(self, node: Pair) -> bool:
+        """Tell whether a pair shows a difference."""
+        return node == SHOWN or self._differs(node, None)
 
 
 def _after(

@@ -98,8 +98,9 @@ def _of_window(analysis: Analysis) -> Iterator[Finding]:
             or (edge.to, analysis.starts.born(edge)) not in analysis.starts.alive
         )
     }
-    # Where regions are not exact, an edge may be one that no stream takes.
-    if hopeless and analysis.contexts.regions.exact:
+    # Where regions are not exact, an edge may be one that no stream takes. Nor is it known which
+    # starts predicates with aggregates allow.
+    if hopeless and analysis.contexts.regions.exact and not window.clauses.running:
         text = f"some starts of `{name}` are held although they can never end in a window"
         yield Finding(Kind.HOPELESS_STARTS, text)
     yield from _unreached(analysis, planned)

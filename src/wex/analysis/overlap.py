@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Growth, Quantity, Verdict
@@ -212,15 +213,15 @@ class Overlap:
                 return self._bounded(bound * most, reason)
         unbounded = self.analysis.open.verdict is Verdict.UNBOUNDED
         if unbounded and self.analysis.certificate is not None:
-            cycle, before, repeated, after = self.analysis.certificate
+            certificate = self.analysis.certificate
             growth, reason = Growth.LINEAR, LINEAR_REASON
-            if self._is_quadratic(cycle):
+            if self._is_quadratic(certificate.cycle):
                 growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
             return self.analysis.unbounded(
                 Quantity.OVERLAP,
                 growth,
                 reason,
-                lambda n: self._with_shared([*before, *repeated * n, *after], n),
+                lambda n: self._with_shared(list(chain(*certificate.stream(n))), n),
             )
         return (unbounded and self._by_repetition()) or self._unknown(why)
 

@@ -26,12 +26,24 @@ if TYPE_CHECKING:
     from wex.analysis.answers import Answer
     from wex.analysis.counting.single import Place
     from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.regions.families import Family
+    from wex.analysis.regions.graph import Step
     from wex.analysis.verdicts import Analysis
     from wex.theory.evaluate import Event
 
 MOST_CERTIFIED = 5  # cycles for which a certificate is tried
+TIMES = (1, 2, 3)  # that a cycle is traversed in each round of a certificate
+CONFIRMED = (3, 7)  # numbers of starts for which the definition confirms a certificate
 # Starts, a path and n → the events of a stream along the path, if it has n starts at its end.
 PathReplay = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A cycle that adds a start each time, and streams that repeat it: n → their events, and a tail."""
+
+    cycle: GrowingCycle
+    stream: Callable[[int], tuple[list[Event], list[Event]]]
 
 
 @dataclass(frozen=True)
@@ -163,41 +175,72 @@ class StartCount:
         return analysis.unbounded(self.what, Growth.LINEAR, f"{words} adds one", build)
 
     def _certified(self, cycle: GrowingCycle) -> Answer | None:
-        """Return "unbounded" if the cycle can be repeated with the very same events."""
+        """Return "unbounded" if streams that repeat the cycle any number of times are found."""
         analysis, counts_open = self.analysis, self.what is Quantity.OPEN
         tail: Sequence[Edge] = ()
         if counts_open and cycle.states:
             tail = self.starts.completion((cycle.edges[-1].to, cycle.states[0]))
-        # The memory before the cycle is that after it: often only once it has been traversed.
-        stems = (cycle.stem, (*cycle.stem, *cycle.edges))
-        for stem, times in product(stems, (1, 2, 3)):
-            streams = analysis.contexts.regions.recurring(
-                [edge.step for edge in stem],
-                [edge.step for edge in cycle.edges * times],
-                [edge.step for edge in tail],
-            )
-            if streams is not None:
-                break
-        else:
+        certificate = self._recurring(cycle, tail) or self._family(cycle, tail)
+        if certificate is None:
             return None
-        # The columns that may rise stay as they are: a repeated event has no larger value there.
-        before, repeated, after = (
-            [complete_events(analysis.contexts, [event])[0] for event in events]
-            for events in streams
-        )
 
         def build(n: int) -> list[Event] | None:
-            events = [*before, *repeated * n]
+            events, after = certificate.stream(n)
             if counts_open:
                 return analysis.with_open(events, [after], n)
             return analysis.with_held(events, n)
 
-        if build(3) is None:
+        if any(build(n) is None for n in CONFIRMED):
             return None
         if counts_open:
-            analysis.certificate = (cycle, before, repeated, after)
+            analysis.certificate = certificate
         reason = f"{self._repetition(cycle)} adds one"
         return analysis.unbounded(self.what, Growth.LINEAR, reason, build)
+
+    def _recurring(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
+        """Return a certificate that repeats the very same events."""
+        contexts = self.analysis.contexts
+        # The memory before the cycle is that after it: often only once it has been traversed.
+        stems = (cycle.stem, (*cycle.stem, *cycle.edges))
+        for stem, times in product(stems, TIMES):
+            streams = contexts.regions.recurring(
+                _steps_of(stem), _steps_of(cycle.edges * times), _steps_of(tail)
+            )
+            if streams is not None:
+                return _repeating(contexts, cycle, *streams)
+        return None
+
+    def _family(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
+        """Return a certificate in which numbers rise or fall from round to round."""
+        contexts = self.analysis.contexts
+        stems = (cycle.stem, (*cycle.stem, *cycle.edges))
+        for stem, times in product(stems, TIMES):
+            family = contexts.regions.family(
+                _steps_of(stem), _steps_of(cycle.edges * times), _steps_of(tail)
+            )
+            if family is not None:
+                return _certificate_of(contexts, cycle, family)
+        return None
+
+
+def _repeating(contexts: Contexts, cycle: GrowingCycle, *streams: Sequence[Event]) -> Certificate:
+    # The columns that may rise stay as they are: a repeated event has no larger value there.
+    before, repeated, after = (
+        [complete_events(contexts, [event])[0] for event in events] for events in streams
+    )
+    return Certificate(cycle, lambda n: ([*before, *repeated * n], after))
+
+
+def _certificate_of(contexts: Contexts, cycle: GrowingCycle, family: Family) -> Certificate:
+    def stream(n: int) -> tuple[list[Event], list[Event]]:
+        events, after = family.stream(max(n, family.least))
+        return complete_events(contexts, events), complete_events(contexts, after, len(events))
+
+    return Certificate(cycle, stream)
+
+
+def _steps_of(path: Sequence[Edge]) -> list[Step]:
+    return [edge.step for edge in path]
 
 
 def _cycle_of(contexts: Contexts, pump: Pump) -> GrowingCycle:

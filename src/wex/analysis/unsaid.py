@@ -157,8 +157,11 @@ def dead_places(analysis: Analysis, never: Set[Guard]) -> Iterator[DeadPlace]:
             continue
         analysis.budget.check(steps=PER_PLACE)
         there = _ending_with(analysis, window, path, bracket)
+        if there.starts.alive:
+            continue
         # If the place itself is never reached, a bracket before it is the cause.
-        if there.starts.alive or not _ending_with(analysis, window, path, ANYTHING).starts.alive:
+        place = _ending_with(analysis, window, path, ANYTHING)
+        if not place.starts.alive or not place.contexts.regions.exact:
             continue
         yield DeadPlace(clause, bracket, seen[clause, bracket.predicate], there)
 

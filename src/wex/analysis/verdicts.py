@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wex.analysis.answers import WitnessBuilder
-    from wex.analysis.counting.multiset import GrowingCycle
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
-    from wex.analysis.start_count import PathReplay
+    from wex.analysis.start_count import Certificate, PathReplay
     from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
@@ -59,8 +58,7 @@ class Analysis:
         with suppress(TooManyError):
             self._contexts = contexts_of([meaning], [self.window], budget)
         self.gave_up = False  # there were too many combinations of starts
-        # A cycle that can be repeated with the same events: the events before, on and after it.
-        self.certificate: tuple[GrowingCycle, list[Event], list[Event], list[Event]] | None = None
+        self.certificate: Certificate | None = None  # that any number of starts can be open
         # Events whose repetition adds open starts, for a window with aggregates.
         self.repeated: tuple[Repetition, RepetitionSearch] | None = None
 

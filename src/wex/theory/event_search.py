@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from wex.theory.projection import SECOND, Symbols
+from wex.theory.projection import PER_QUESTION, PER_STEP, SECOND, Symbols, work_of
 from wex.theory.samples import Samples, numbers_to_try, samples_of
 from wex.theory.solver import UndecidedError, new_solver, own_context, value_in
 from wex.theory.terms import (
@@ -51,11 +51,25 @@ class EventSearch:
 
         return Symbols(lookback, level, {}, self.codes, naming, products=True, samples=self.samples)
 
-    def require(self, guards: Iterable[Guard], symbols: Symbols) -> None:
-        """Require guards, and what the values in them depend on."""
+    def formulas(self, guards: Iterable[Guard], symbols: Symbols) -> list[Formula]:
+        """Return the formulas of guards, and of what the values in them depend on."""
         formulas = [symbols.guard(guard) for guard in guards]
         self.hard = self.hard or bool(symbols.domains)
-        self.add(*formulas, *symbols.domains)
+        return [*formulas, *symbols.domains]
+
+    def possible(self, formulas: Iterable[Formula], count: Callable[[int], None]) -> bool:
+        """Tell whether formulas can hold beside those that are required; False if z3 cannot say.
+
+        `count` is told how many steps of work this took.
+        """
+        with self.context:
+            before = work_of(self.solver)
+            self.solver.push()
+            self.solver.add(*formulas)
+            answer = self.solver.check()
+            self.solver.pop()
+            count(PER_QUESTION + (work_of(self.solver) - before) // PER_STEP)
+        return bool(answer == z3.sat)
 
     def note(self, number: int, field: Field, variable: z3.ExprRef) -> None:
         """Declare the variable for a field of an event."""
@@ -167,7 +181,7 @@ def readable_event(
     """Return an event, easy to read, of which a guard about one event holds, or None."""
     search = EventSearch({}, samples=samples_of([guard]))
     symbols = search.symbols(0, 0, lambda _: 0)
-    search.require([guard], symbols)
+    search.add(*search.formulas([guard], symbols))
     for name in dict.fromkeys(field.name for field in fields(guard)):
         field = Field(name, 0, types[name])
         search.note(0, field, symbols.variable(field))

@@ -6,7 +6,6 @@ the current event is eliminated, and every elimination is checked in both direct
 
 from __future__ import annotations
 
-import time
 from calendar import monthrange
 from contextlib import contextmanager
 from datetime import date
@@ -19,7 +18,6 @@ import z3
 from wex.spec.patterns import matches
 from wex.theory.evaluate import value_of
 from wex.theory.solver import (
-    MILLISECONDS,
     Translation,
     UndecidedError,
     limited,
@@ -48,11 +46,10 @@ if TYPE_CHECKING:
 
 Formula: TypeAlias = Any  # of z3, which has no type annotations; only this module looks inside
 SECOND = 1_000_000  # microseconds
-# The work of a question and of a projection before z3 counts any, in steps; and how much of what z3
-# counts makes a step.
-PER_QUESTION, PER_PROJECTION, PER_STEP = 20, 400, 10
-ENOUGH = 0.8  # of the CPU time of a tactic: then its limit was reached
-MOST_TIMES = 8  # that a limit is waited for, on a processor with other work
+# The work of a question and of a part of a projection before z3 counts any, in steps; and how much of
+# what z3 counts makes a step.
+PER_QUESTION, PER_PROJECTION, PER_STEP = 20, 150, 10
+MOST_PARTS = 60  # of a projection
 EPOCH = date(1970, 1, 1).toordinal()
 YEAR_2026 = 1_767_225_600 * SECOND
 WIDTH = 24  # the largest range of constants in which whole numbers are distinguished
@@ -249,21 +246,57 @@ class Prover:
         return projection
 
     def _eliminated(self, formula: Formula, variables: Sequence[z3.ExprRef]) -> Formula:
-        with self._counted(PER_PROJECTION) as context:
-            try:
-                return _applied("qe", z3.Exists(list(variables), formula), MILLISECONDS, context)
-            except z3.Z3Exception as error:
-                raise UndecidedError(str(error)) from error
+        """Return the projection as a disjunction: a part around a model, another one outside it, ...
+
+        The tactics of z3 that eliminate quantifiers can only be stopped by a clock. A model and the
+        projection around it take work that z3 counts, so the result is the same on every machine.
+        """
+        parts: list[Formula] = []
+        with self.context:
+            solver = new_solver(self.context)
+            solver.add(formula)
+        for _ in range(MOST_PARTS):
+            with self._counted(PER_PROJECTION) as context:
+                answer = solver.check()
+                if answer == z3.unknown:
+                    raise UndecidedError(solver.reason_unknown())
+                if answer == z3.unsat:
+                    return z3.Or(parts, context)
+                part = _around(solver.model(), formula, variables, context)
+                if _constants_of(part) & set(map(str, variables)):
+                    raise UndecidedError("the projection still has a variable")
+                parts.append(part)
+                solver.add(z3.Not(part))
+        raise UndecidedError("the projection has too many parts")
 
     def _simplified(self, formula: Formula) -> Formula:
-        with self._counted(PER_QUESTION) as context:
+        """Return a formula without the parts that the rest of it implies."""
+        with self._counted(PER_QUESTION):
             simple = z3.simplify(formula)
-            if z3.is_true(simple) or z3.is_false(simple):
-                return simple
-            try:
-                return _applied("ctx-solver-simplify", simple, 200, context)
-            except z3.Z3Exception:
-                return simple
+            return self._reduced(simple, new_solver(self.context))
+
+    def _reduced(self, formula: Formula, solver: z3.Solver) -> Formula:
+        """Return a formula that is equal wherever the formulas of a solver hold."""
+        if z3.is_not(formula) and (z3.is_and(formula.arg(0)) or z3.is_or(formula.arg(0))):
+            return z3.Not(self._reduced(formula.arg(0), solver))
+        if not (z3.is_and(formula) or z3.is_or(formula)):
+            return formula
+        join, turned = (z3.And, z3.Not) if z3.is_and(formula) else (z3.Or, lambda part: part)
+        parts = formula.children()
+        index = 0
+        while index < len(parts):
+            part = parts[index]
+            solver.push()
+            # A part of a disjunction matters only where all others are false.
+            others = [other for place, other in enumerate(parts) if place != index]
+            solver.add(*others if join is z3.And else map(z3.Not, others))
+            if solver.check(turned(part)) == z3.unsat:
+                del parts[index]
+            else:
+                parts[index] = self._reduced(part, solver)
+                index += 1
+            solver.pop()
+        return parts[0] if len(parts) == 1 else join(parts, self.context)
 
     def least(self, one: Formula, two: Formula, *formulas: Formula) -> int | None:
         """Return the least difference `one - two` of two whole numbers under some formulas.
@@ -283,20 +316,21 @@ class Prover:
     def _counted(self, least: int) -> Iterator[SolverContext]:
         """Lock the context, and count the work that z3 does in it meanwhile."""
         with self.context as context:
-            before = self._resources()
+            before = work_of(self.solver)
             try:
                 yield context
             finally:
-                self.count(least + (self._resources() - before) // PER_STEP)
-
-    def _resources(self) -> int:
-        """Return how much work z3 has done in this context, in its own measure."""
-        return int(self.solver.statistics().get_key_value("rlimit count"))
+                self.count(least + (work_of(self.solver) - before) // PER_STEP)
 
     def _check(self, *formulas: Formula) -> z3.CheckSatResult:
         solver = new_solver(self.context)
         solver.add(*formulas)
         return solver.check()
+
+
+def work_of(solver: z3.Solver) -> int:
+    """Return how much work z3 has done in the context of a solver, in its own measure."""
+    return int(solver.statistics().get_key_value("rlimit count"))
 
 
 def both(*formulas: Formula) -> Formula:
@@ -336,19 +370,27 @@ def _is_date(
     return z3.And(parts["day"] >= 1, z3.Or(months, context))
 
 
-def _applied(tactic: str, formula: Formula, milliseconds: int, context: z3.Context) -> Formula:
-    """Return a formula after a tactic, or raise a Z3Exception if it takes more CPU time than given.
+def _around(
+    model: z3.ModelRef, formula: Formula, variables: Sequence[z3.ExprRef], context: z3.Context
+) -> Formula:
+    """Return a formula without some variables that holds in a model and implies the projection."""
+    bound = (z3.Ast * len(variables))(*(variable.as_ast() for variable in variables))
+    part = z3.Z3_qe_model_project(
+        context.ref(), model.model, len(variables), bound, formula.as_ast()
+    )
+    return z3.BoolRef(part, context)
 
-    z3 measures the time that passes. Where other work takes the processor, the thread has had less
-    of it, and tries again with a longer limit.
-    """
-    limit = milliseconds
-    while True:
-        began = time.thread_time()
-        try:
-            return z3.TryFor(z3.Tactic(tactic, context), limit, context)(formula).as_expr()
-        except z3.Z3Exception:
-            used = 1000 * (time.thread_time() - began)
-            if used > ENOUGH * milliseconds or limit > MOST_TIMES * milliseconds:
-                raise
-            limit *= 2
+
+def _constants_of(formula: Formula) -> set[str]:
+    """Return the names of the variables of a formula."""
+    seen: set[int] = set()
+    names: set[str] = set()
+    pending = [formula]
+    while pending:
+        node = pending.pop()
+        if node.get_id() not in seen:
+            seen.add(node.get_id())
+            pending += node.children()
+            if z3.is_const(node) and node.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+                names.add(str(node))
+    return names

@@ -61,7 +61,6 @@ AnySolver = TypeVar("AnySolver", z3.Solver, z3.Optimize)
 # The limit of one question, in z3's own measure of work, which does not depend on the load of the
 # machine: about a second. Beyond it the answer is "unknown".
 RESOURCES = 4_000_000
-MILLISECONDS = 1_000  # for tactics, which only accept a time limit
 MOST_CONTEXTS = 8  # a context takes 16 MB
 
 

@@ -18,6 +18,7 @@ from wex.analysis.graphs import TooManyError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from wex.analysis.regions.families import Family
     from wex.theory.evaluate import Event
 
 Action = tuple[int, ...]
@@ -113,6 +114,10 @@ class RegionGraph(ABC):
         The events have only the fields that the query reads.
         """
 
+    def possible(self, path: Sequence[Step]) -> bool:
+        """Tell whether a path is the path of a stream, as far as that is known."""
+        return self.exact or self.streams(path, ()) is not None
+
     def recurring(
         self,
         stem: Sequence[Step],  # noqa: ARG002
@@ -123,6 +128,18 @@ class RegionGraph(ABC):
 
         This needs no exact graph: a cycle with the same memory before and after it can be repeated.
         None if no such events are found.
+        """
+        return None
+
+    def family(
+        self,
+        stem: Sequence[Step],  # noqa: ARG002
+        cycle: Sequence[Step],  # noqa: ARG002
+        tail: Sequence[Step],  # noqa: ARG002
+    ) -> Family | None:
+        """Return streams along a stem, a cycle that is repeated any number of times, and a tail.
+
+        This needs neither an exact graph nor a memory that recurs. None if no such streams are found.
         """
         return None
 

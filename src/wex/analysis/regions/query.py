@@ -106,6 +106,15 @@ class RegionQuery:
             read.append(chosen)
         return tuple(read)
 
+    def guards_of(self, level: int, action: Action) -> list[Guard]:
+        """Return the guards that hold when an action is read at a level."""
+        guards = [
+            classes[cls]
+            for reader, cls in zip(self.readers, action, strict=True)
+            if (classes := reader[level]) is not None
+        ]
+        return [*guards, self.order] if level else guards
+
     def guards(self) -> list[Guard]:
         """Return the guards of all classes, and the order."""
         read = [guard for reader in self.readers for classes in reader for guard in (classes or ())]

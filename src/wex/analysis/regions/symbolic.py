@@ -7,15 +7,14 @@ more, the graph is exact: all memories of a region have the same continuations.
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
-from wex.analysis.regions.graph import SILENT, Action, RegionGraph, Step
+from wex.analysis.regions.graph import SILENT, Action, Step
+from wex.analysis.regions.solved import SolvedGraph
 from wex.automata.explore import Exploration
 from wex.theory import terms
-from wex.theory.event_search import EventSearch
 from wex.theory.projection import (
     Prover,
     Symbols,
@@ -24,7 +23,6 @@ from wex.theory.projection import (
     negated,
     renamed,
 )
-from wex.theory.samples import constants_of, samples_of
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import Field
 
@@ -33,32 +31,23 @@ if TYPE_CHECKING:
 
     from wex.analysis.regions.graph import Budget
     from wex.analysis.regions.query import RegionQuery
-    from wex.theory.evaluate import Event
     from wex.theory.projection import Formula
 
 Transition = tuple[int, Action, int]  # a region, an action, the region after it
 
 
-class SymbolicRegions(RegionGraph):
+class SymbolicRegions(SolvedGraph):
     """The region graph of a query; transitions that stay undecided make it inexact."""
 
     method = "refinement"
 
     def __init__(self, query: RegionQuery, budget: Budget) -> None:
-        self.query = query
-        self.budget = budget
+        super().__init__(query, budget)
         self.prover = Prover(budget.count)
-        self.codes: dict[str, int] = {}
         guards = query.guards()
         dense = dense_fields(guards)
         self.dense = {name: dense[name] for name in dense if name not in query.bounds}
-        self.constants = constants_of(guards)
-        self.samples = samples_of(guards)
         self.exact = query.exact
-        self.ages: dict[str, int] = {}
-        for guard in guards:
-            for field in terms.fields(guard):
-                self.ages[field.name] = max(self.ages.get(field.name, 0), -field.offset)
         self.levels = [_Level(self, level) for level in range(query.levels)]
         if any(level.symbols.open_atoms for level in self.levels):
             self.exact = False  # a product of fields is free to be true or false
@@ -66,10 +55,9 @@ class SymbolicRegions(RegionGraph):
         self.level_of: dict[int, int] = {}
         self._numbers = count()
         self.may: dict[Transition, bool] = {}
-        following: list[int] = []
-        for level in reversed(self.levels):
-            following = self._refine(level, following)
-        self._collect(following[0])
+        self.after: dict[int, dict[int, None]] = {}  # the regions that may follow a region
+        self.settled: set[int] = set()  # regions of which all transitions are decided
+        self._collect(self._refine())
 
     # --- Refinement
 
@@ -78,24 +66,34 @@ class SymbolicRegions(RegionGraph):
         self.formulas[number], self.level_of[number] = formula, level.number
         return number
 
-    def _refine(self, level: _Level, following: list[int]) -> list[int]:
-        """Return the regions of a level, given those of the next level; the last leads to itself."""
-        regions = [self._new(level, level.everything)]
-        loops = level.number == len(self.levels) - 1
-        pending = deque(regions)
-        while pending:
-            region = pending.popleft()
-            if region not in self.formulas:
-                continue  # it was split
+    def _refine(self) -> int:
+        """Split the regions that streams may reach until all are uniform; return the initial one.
+
+        A region that no stream reaches is not split: often there are infinitely many of them.
+        """
+        regions = [[self._new(level, level.everything)] for level in self.levels]
+        initial, last = regions[0][0], len(self.levels) - 1
+        while (region := self._next(initial)) is not None:
+            level = self.levels[self.level_of[region]]
             over = len(self.formulas) > self.budget.regions or self.budget.left < 0
-            parts = self._split(level, region, regions if loops else following, over=over)
+            targets = regions[min(level.number + 1, last)]  # the last level leads to itself
+            parts = self._split(level, region, targets, over=over)
             if parts is None:
+                self.settled.add(region)
                 continue
-            regions.remove(region)
-            regions += parts
-            again = self._inherit(region, parts)
-            pending.extend([*parts, *(source for source in again if source not in pending)])
-        return regions
+            regions[level.number].remove(region)
+            regions[level.number] += parts
+            self.settled -= set(self._inherit(region, parts))
+        return initial
+
+    def _next(self, initial: int) -> int | None:
+        """Return the nearest region that streams may reach and that is not settled."""
+        numbers: Exploration[int, None] = Exploration([initial])
+        for region in numbers:
+            if region not in self.settled:
+                return region
+            numbers.add(self.after.get(region, ()))
+        return None
 
     def _split(
         self, level: _Level, region: int, targets: Sequence[int], *, over: bool
@@ -109,26 +107,33 @@ class SymbolicRegions(RegionGraph):
                     continue
                 if over or self.budget.left < 0:  # undecided: taken to be possible
                     self.budget.give_up()
-                    self.may[transition], self.exact = True, False
+                    self._decide(transition, possible=True)
+                    self.exact = False
                     continue
                 try:
                     if not self.prover.satisfiable(formula, level.step(action, target)):
-                        self.may[transition] = False
+                        self._decide(transition, possible=False)
                         continue
                     before = level.before(action, target)
                     always = not self.prover.satisfiable(formula, negated(before))
                 except UndecidedError:
-                    self.may[transition], self.exact = True, False
+                    self._decide(transition, possible=True)
+                    self.exact = False
                     continue
                 if always:
-                    self.may[transition] = True
+                    self._decide(transition, possible=True)
                     continue
                 inside = self._new(level, both(formula, before))
                 outside = self._new(level, both(formula, negated(before)))
-                self.may[inside, action, target] = True
-                self.may[outside, action, target] = False
+                self._decide((inside, action, target), possible=True)
+                self._decide((outside, action, target), possible=False)
                 return [inside, outside]
         return None
+
+    def _decide(self, transition: Transition, *, possible: bool) -> None:
+        self.may[transition] = possible
+        if possible:
+            self.after.setdefault(transition[0], {})[transition[2]] = None
 
     def _possible(self, *formulas: Formula) -> bool:
         try:
@@ -140,6 +145,9 @@ class SymbolicRegions(RegionGraph):
     def _inherit(self, region: int, parts: Sequence[int]) -> list[int]:
         """Give the transitions of a region to its parts; return the regions that have to be decided again."""
         del self.formulas[region]
+        self.after.pop(region, None)
+        for targets in self.after.values():
+            targets.pop(region, None)
         again: list[int] = []
         touching = [key for key in self.may if region in (key[0], key[2])]
         for source, action, target in touching:
@@ -148,8 +156,8 @@ class SymbolicRegions(RegionGraph):
                 for second in parts if target == region else [target]:
                     if target == region and possible:
                         again.append(first)
-                    else:
-                        self.may.setdefault((first, action, second), possible)
+                    elif (first, action, second) not in self.may:
+                        self._decide((first, action, second), possible=possible)
         return [source for source in dict.fromkeys(again) if source in self.formulas]
 
     # --- The graph
@@ -167,47 +175,7 @@ class SymbolicRegions(RegionGraph):
         ]
         self.level = [self.level_of[region] for region in numbers.states]
 
-    # --- Concrete streams
-
-    def streams(
-        self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
-    ) -> tuple[list[Event], list[list[Event]]] | None:
-        """Return events along a path and its branches, from one model of the solver."""
-        searching = EventSearch(self.codes, self.tick, self.samples)
-        numbers = count()
-        main = self._constrain(searching, path, [], numbers)
-        tails = [self._constrain(searching, branch, main, numbers) for branch in branches]
-        events = self._solved(searching, next(numbers))
-        if events is None:
-            return None
-        return (
-            [events[number] for number in main],
-            [[events[number] for number in tail[len(main) :]] for tail in tails],
-        )
-
-    def recurring(
-        self, stem: Sequence[Step], cycle: Sequence[Step], tail: Sequence[Step]
-    ) -> tuple[list[Event], list[Event], list[Event]] | None:
-        """Return events such that memory is the same before and after the cycle."""
-        if len(stem) < self.query.depth:
-            return None
-        searching = EventSearch(self.codes, self.tick, self.samples)
-        numbers = count()
-        whole = self._constrain(searching, [*stem, *cycle, *tail], [], numbers)
-        before, after = len(stem), len(stem) + len(cycle)
-        for name, deepest in self.ages.items():
-            for age in range(1, deepest + 1):
-                searching.same((whole[before - age], name), (whole[after - age], name))
-        events = self._solved(searching, next(numbers))
-        if events is None:
-            return None
-        return events[:before], events[before:after], events[after:]
-
-    def _solved(self, searching: EventSearch, count: int) -> list[Event] | None:
-        try:
-            return searching.events(count, self.constants)
-        except UndecidedError:
-            return None
+    # --- Time
 
     def least_gap(self, name: str) -> int | None:
         """Return the least rise of a field from one event to the next, if the solver finds it."""
@@ -223,29 +191,6 @@ class SymbolicRegions(RegionGraph):
                     return None
                 gaps.append(gap)
         return min(gaps, default=None)
-
-    def _constrain(
-        self,
-        searching: EventSearch,
-        path: Sequence[Step],
-        before: list[int],
-        numbers: Iterator[int],
-    ) -> list[int]:
-        """Add the constraints of a path; return the numbers of its events, with those before it."""
-        events = list(before)
-        for action, _ in path:
-            position = len(events)
-            events.append(next(numbers))
-            level = self.levels[min(position, len(self.levels) - 1)]
-            symbols = searching.symbols(
-                self.query.depth, level.number, lambda offset: events[offset - 1]
-            )
-            searching.require(level.guards(action), symbols)
-            for name in self.ages:
-                field = Field(name, 0, self.query.fields[name])
-                searching.note(events[-1], field, symbols.variable(field))
-                searching.add(symbols.domain(field, self.query.bounds.get(name)))
-        return events
 
 
 class _Level:
@@ -330,16 +275,8 @@ class _Level:
             return True
         query, regions = self.regions.query, self.regions
         symbols = Symbols(query.depth, self.number, {}, regions.codes, products=True)
-        return regions._possible(*(symbols.guard(guard) for guard in self.guards(action)))  # noqa: SLF001
-
-    def guards(self, action: Action) -> list[terms.Guard]:
-        """Return the guards that hold when an action is read."""
-        guards = [
-            classes[cls]
-            for classes, cls in zip(self.readers, action, strict=True)
-            if classes is not None
-        ]
-        return [*guards, self.regions.query.order] if self.number else guards
+        guards = map(symbols.guard, query.guards_of(self.number, action))
+        return regions._possible(*guards)  # noqa: SLF001
 
     def step(self, action: Action, target: int) -> Formula:
         """Return the formula over memory and event under which an action leads into a region."""
