@@ -139,7 +139,7 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
 
 def _kept_values(analysis: Analysis) -> Iterator[tuple[str, int | None]]:
     """Yield the aggregates and clauses of a window that keep values, and of how many events at most."""
-    most = most_kept_events(analysis.planned_window)
+    most = most_kept_events(analysis.meaning, analysis.planned_window)
     window = analysis.meaning.expanded.windows[analysis.index]
     if isinstance(window.next_start, tree.Resuming):
         yield f"`{window.next_start}`", most

@@ -20,6 +20,7 @@ from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
+from wex.analysis.rates import most_in_time
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
@@ -156,6 +157,8 @@ class Analysis:
 
     def why_inexact(self) -> str:
         """Return the reason why counting on the automata is not exact."""
+        if self.contexts.query.timed:
+            return "the analysis does not know which times of events the rates of `assume` allow"
         if not self.contexts.regions.exact:
             return "the predicates relate events in more ways than the analysis can distinguish"
         if self.window.clauses.running:
@@ -347,6 +350,9 @@ class Analysis:
         if clauses.within_events is not None:
             return self.limited(what, clauses.within_events + clauses.until)
         life = window.longest_life
+        timed = most_in_time(self.meaning, window)
+        if timed is not None and (life is None or timed + clauses.until < life):
+            return self.limited(what, timed + clauses.until)
         if life is not None:
             return self.bounded(what, life, _by_age(life), exact=False)
         if clauses.single:
@@ -391,10 +397,18 @@ class Analysis:
     def most_in_time(self) -> int | None:
         """Return how many events fit in the time of `within`, if that has a bound."""
         duration = self.window.clauses.within_time
-        gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
+        most, gap = most_in_time(self.meaning, self.window), None
+        if most is not None and not self.meaning.expanded.assumes:
+            return most  # nothing keeps events apart
+        try:
+            gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
+        except TooManyError:
+            if most is None:
+                raise
         if not gap or duration is None:
-            return None
-        return duration // gap + 1 + self.window.behind
+            return most
+        by_gap = int(duration // gap) + 1 + self.window.behind
+        return by_gap if most is None else min(most, by_gap)
 
     # --- The decision about windows by preference
 
