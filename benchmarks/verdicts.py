@@ -152,7 +152,8 @@ def main() -> None:
         report = wex.check(wex.parse(text))
         seconds.append(time.process_time() - began)
         for window in report:
-            cells = [name, *map(str, window.answers.values()), str(window.regions)]
+            counts = (window.open, window.held, window.overlap)
+            cells = [name, *map(str, counts), str(window.regions)]
             out(f"| {' | '.join(cells)} | {seconds[-1]:.2f} |\n")
             sys.stdout.flush()
     out(

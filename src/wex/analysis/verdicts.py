@@ -1,4 +1,4 @@
-"""The three answers about a window: open starts, held starts, windows that share a position.
+"""The answers about a window: open and held starts, windows that share a position, the delay.
 
 Each answer is first computed on the automata. Where clauses or inexact regions leave it undecided,
 the analysis falls back to a sound bound, then to a certificate, then to "unknown".
@@ -410,11 +410,11 @@ class Analysis:
         by_gap = int(duration // gap) + 1 + self.window.behind
         return by_gap if most is None else min(most, by_gap)
 
-    # --- The decision about windows by preference
+    # --- The decision about windows
 
     @cached_property
-    def delay(self) -> Answer | None:
-        """Return how many events after its end a window is decided; None: at once."""
+    def delay(self) -> Answer:
+        """Return how many events after its end a window is decided."""
         return decision_delay(self)
 
     # --- Windows that share a position

@@ -342,6 +342,16 @@ def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int
     return streams.held()
 
 
+def ends_reported_last(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
+    """Return the ends of the windows that the engine reports with the last event of a stream."""
+    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
+    streams, table = RunningStreams(engine_of(alone)), table_of(meaning, events)
+    with interpreted():
+        streams.feed(table.slice(0, len(events) - 1))
+        ends: list[int] = streams.feed(table.slice(len(events) - 1))["end_index"].to_pylist()
+    return ends
+
+
 def own_letters(
     letters: Letters, grams: Grams, position: int, starts: Sequence[int]
 ) -> dict[int, int]:
