@@ -124,6 +124,15 @@ KNOWN: dict[str, tuple[str, tuple[str, str, str]]] = {
     "same time": (T + "window w match [ts = ts[-1]]+", RISING),
     "later, then same time": (T + "window w match [ts > ts[-1]] [ts = ts[-1]] [ts[-2] = ts]", ("1", "1", "1")),
     "rank of two times": ("stream s (sent timestamp, seen timestamp) window w match [sent < seen[-1]]{2}", ("2", "2", "2")),
+    "5 seconds, 100 a second": (
+        T + "assume at most 100 events in 1 second window w match [x > 0] any* [x < 0] within 5 seconds",
+        ("at most 600", "600", "at most 360,000"),
+    ),
+    "an event a minute": (T + "assume at most 1 event in 1 minute window w match [x > 0] any* [x < 0]", RISING),
+    "pauses, 2 a second": (
+        T + "assume at most 2 events in 1 second window w match [ts - ts[-1] < 1 second]{3} [x < 0]",
+        ("at most 4", "at most 4", "at most 4"),
+    ),
 }  # fmt: skip
 
 
@@ -143,7 +152,8 @@ def main() -> None:
         report = wex.check(wex.parse(text))
         seconds.append(time.process_time() - began)
         for window in report:
-            cells = [name, *map(str, window.answers.values()), str(window.regions)]
+            counts = (window.open, window.held, window.overlap)
+            cells = [name, *map(str, counts), str(window.regions)]
             out(f"| {' | '.join(cells)} | {seconds[-1]:.2f} |\n")
             sys.stdout.flush()
     out(

@@ -254,6 +254,10 @@ def test_specs_built_and_parsed_agree(spec: tree.Spec) -> None:
         stream,
         *(w.let(let.name.text, rebuilt(let.value)) for let in spec.lets),
         *(w.assume(rebuilt_regex(item.regex), unchecked=item.unchecked) for item in spec.assumes),
+        *(
+            w.at_most(int(rate.events.value), rebuilt(rate.duration), unchecked=rate.unchecked)
+            for rate in spec.rates
+        ),
         *map(rebuilt_window, spec.windows),
     )
     assert built == spec == wex.parse(str(spec))

@@ -27,7 +27,8 @@ def test_the_table_is_whole() -> None:
 @pytest.mark.parametrize("name", [name for name in gallery() if name != "count to zero"])
 def test_the_table_is_right(name: str) -> None:
     for window in wex.check(wex.parse(gallery()[name])):
-        found = [*map(str, window.answers.values()), str(window.regions)]
+        counts = (window.open, window.held, window.overlap)
+        found = [*map(str, counts), str(window.regions)]
         assert found == table()[name]
 
 
@@ -36,3 +37,36 @@ def test_the_table_has_what_is_known() -> None:
     for name, (_, known) in KNOWN.items():
         for cell, answer in zip(table()[name], known, strict=False):
             assert answer in (cell, "?"), name
+
+
+# --- How many events after its end a window is decided
+
+X = "stream s (x int) window w match "
+T = "stream s (ts timestamp, x int) order by ts assume at most 2 events in 1 second window w match "
+DELAYS = {
+    "[x > 0]+": "0",
+    "[x > 0] any* [x < 0] keep longest": "0",
+    "[x > 0] any* [x < 0] keep disjoint": "0",
+    "[x > 0]+ keep shortest measure sum(x) as s having s > 5": "0",
+    "[x > 0] [x < 0 and x > x[-1]] until [x = 0]": "0",  # it never occurs
+    "[x > 0]+ until [x <= 0]": "1",
+    "[x > 0]+ until [x <= 0] or end keep longest": "1",
+    "[x > 0]+ until [true] or end": "1",  # certain at its end, and reported behind it
+    "[x > 0]+ until [false]": "0",
+    "any [x > first(x)]* until [x < first(x)]": "at most 1",
+    "[x > 0] [x < 0]* keep leftmost": "1",
+    "[x > 0] ([x < 0]{3})? keep preferred": "3",
+    "[x > 0] any* [x < 0] keep leftmost": "unbounded (linear)",
+    "[x > 0] any*? [x < 0] keep leftmost": "0",
+    "[x > 0] any* [x < 0] within 7 events keep preferred": "6",
+}
+
+
+@pytest.mark.parametrize("match", DELAYS)
+def test_delays(match: str) -> None:
+    assert str(wex.check(X + match)["w"].delay) == DELAYS[match]
+
+
+def test_a_rate_bounds_the_delay() -> None:
+    answer = wex.check(T + "[x > 0] any* [x < 0] within 5 seconds keep preferred")["w"].delay
+    assert (str(answer), answer.verdict) == ("at most 12", "bounded")

@@ -150,12 +150,16 @@ def test_the_engine_never_holds_more(text: str) -> None:
 
 
 @few
-@given(spec_texts(preference=True) | spec_texts(preference=True, having=True))
+@given(
+    spec_texts()
+    | spec_texts(having=True)
+    | spec_texts(preference=True)
+    | spec_texts(preference=True, having=True)
+)
 def test_the_engine_never_decides_later(text: str) -> None:
     spec = wex.parse(text)
     meaning = meaning_of(spec)
     delay = wex.check(spec)["w0"].delay
-    assert delay is not None
     if delay.bound is not None:
         for at, ends in enumerate(_reports(spec, _long_stream(meaning))):
             assert all(at - end <= delay.bound for end in ends)
@@ -165,11 +169,25 @@ def test_the_engine_never_decides_later(text: str) -> None:
 
 
 @few
+@given(spec_texts() | spec_texts(preference=True))
+def test_no_event_after_the_delay_changes_the_answer(text: str) -> None:
+    """So many events after the end of a window, all continuations of a stream have it, or none has."""
+    spec = wex.parse(text)
+    delay = wex.check(spec)["w0"].delay
+    if delay.bound is None:
+        return
+    windows = tried(meaning_of(spec), 0, 4).windows
+    for word, found in windows.items():
+        for size in range(len(word)):
+            decided = {(b, e) for b, e in found if e + delay.bound < size}
+            assert decided == {(b, e) for b, e in windows[word[:size]] if e + delay.bound < size}
+
+
+@few
 @given(spec_texts(preference=True))
 def test_the_engine_waits_and_holds_as_long_as_the_analysis_says(text: str) -> None:
     spec = wex.parse(text)
     report = wex.check(spec)["w0"]
-    assert report.delay is not None
     if report.held.growth is not None:
         processor = wex.Processor(spec)
         processor.feed(report.held.witness(9))

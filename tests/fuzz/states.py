@@ -118,6 +118,8 @@ SPECS = [
     STREAM + "window w after any* [x = 0] match p:[x > 0]* q:any or match q:([x > 1]+?) p:(r:any*) [ok] until [x = 1] or end"
     " keep leftmost within 9 seconds measure count(p) as n, max(q.y) as y, last(r.v) as v, nth(label(), 2) as l having n > 0",
     STREAM + "window w match p:(any [sum(x) < 9]*) q:[y > avg(y)] measure fuzzed_sum(p.x) as s, median(q.y) as m",
+    STREAM + "assume at most 5 events in 5 seconds assume at most 60 events in 1 minute"
+    " window w match [x > 0] any* [x > 2] within 7 seconds measure sum(x) as s",
 ]  # fmt: skip
 
 

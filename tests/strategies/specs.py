@@ -560,6 +560,18 @@ def declared_field(field: str) -> tree.Field:
     return tree.Field(name(field), written)
 
 
+def rate(events: int, length: int, *, unchecked: bool) -> tree.Rate:
+    """Return `assume at most N events in so many seconds`."""
+    duration = tree.Duration(tree.Int(length), name("seconds"))
+    unit = name("event" if events == 1 else "events")
+    return tree.Rate(tree.Int(events), unit, duration, unchecked)
+
+
+rates = st.builds(
+    rate, st.integers(1, 5), st.sampled_from([1, 2, 60, 3600]), unchecked=st.booleans()
+)
+
+
 @st.composite
 def specs(
     draw: st.DrawFn, *, formulas_too: bool = True, most: int = 2, running: bool = True
@@ -573,6 +585,7 @@ def specs(
         draw(st.none() | st.sampled_from(["error", "skip"]).map(name)),
     )
     count = draw(st.integers(1, most))
+    limited = draw(st.integers(0, 4)) == 0
     return tree.Spec(
         stream,
         tuple(tree.Let(name(each), value) for each, value in LETS.items()),
@@ -581,6 +594,7 @@ def specs(
             draw(windows(f"w{at}", formulas_too=formulas_too, running=running))
             for at in range(count)
         ),
+        (draw(rates),) if limited else (),
     )
 
 

@@ -141,6 +141,9 @@ streams = st.builds(
 )
 lets = st.builds(tree.Let, names, exprs)
 assumes = st.builds(tree.Assume, regexes, st.booleans())
+rates = st.builds(
+    tree.Rate, amounts, names, st.builds(tree.Duration, amounts, names), st.booleans()
+)
 pairs = st.builds(tree.Pair, st.none() | regexes, regexes)
 runs = st.one_of(
     st.builds(tree.RunsOf, _some(_small_exprs)),
@@ -171,4 +174,5 @@ specs = st.builds(
     st.lists(lets, max_size=2).map(tuple),
     st.lists(assumes, max_size=1).map(tuple),
     st.lists(windows, max_size=2).map(tuple),
+    st.lists(rates, max_size=1).map(tuple),
 )

@@ -140,7 +140,7 @@ def _keeping_events(spec: tree.Spec) -> Iterator[tree.Window]:
     for number, window in enumerate(meaning.expanded.windows):
         if keeps_events(meaning, number):
             planned = analysed_window(meaning, number, planned=True)
-            if most_kept_events(planned) is None:
+            if most_kept_events(meaning, planned) is None:
                 yield window
 
 

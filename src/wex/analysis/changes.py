@@ -127,7 +127,8 @@ def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[_Fact]:
             shown = [_texts(window.pairs) for window in windows]
             yield _Fact(f"window `{name}`: the expressions", shown[0], shown[1], plural=True)
     # The state remembers how far a stream has conformed to each assumption.
-    yield _Fact("`assume`", _texts(both[0].assumes), _texts(both[1].assumes))
+    assumed = [_texts([*spec.assumes, *spec.rates]) for spec in both]
+    yield _Fact("`assume`", assumed[0], assumed[1])
     # NULL is an error in a field that guards read, and arithmetic may overflow or be rounded.
     read = [sorted(guarded_fields(meaning)) for meaning in (before, now)]
     yield _Fact("the fields that guards read", read[0], read[1], plural=True)
@@ -139,7 +140,10 @@ def _comparable_facts(before: Meaning, now: Meaning) -> Iterator[_Fact]:
 def _checked(spec: tree.Spec) -> tree.Spec:
     """Return a spec without its unchecked assumptions: streams may violate them."""
     kept = tuple(assume for assume in spec.assumes if not assume.unchecked)
-    return spec if kept == spec.assumes else replace(spec, assumes=kept, source=None)
+    rates = tuple(rate for rate in spec.rates if not rate.unchecked)
+    if (kept, rates) == (spec.assumes, spec.rates):
+        return spec
+    return replace(spec, assumes=kept, rates=rates, source=None)
 
 
 def _computing(meaning: Meaning) -> list[str]:

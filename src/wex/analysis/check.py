@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class WindowReport:
     """The report about one window: its answers, and findings.
 
-    `delay` is None unless `keep` chooses by preference: windows are reported at once.
+    `delay` is how many events after its end a window is decided.
 
     `keeps` are the aggregates that keep a value of each event since the oldest start that is held, or, if
     they depend on labels, the event itself, each with the greatest number of these events, or None if there is no bound.
@@ -53,19 +53,23 @@ class WindowReport:
     open: Answer
     held: Answer
     overlap: Answer
+    delay: Answer
     findings: tuple[Finding, ...]
     regions: int
     way: str
     seconds: float = field(compare=False)
-    delay: Answer | None = None
     keeps: tuple[tuple[str, int | None], ...] = ()
     labels: SpecComparison | None = None
 
     @property
     def answers(self) -> dict[str, Answer]:
         """Return the answers by name."""
-        answers = {"open": self.open, "held": self.held, "overlap": self.overlap}
-        return answers if self.delay is None else answers | {"delay": self.delay}
+        return {
+            "open": self.open,
+            "held": self.held,
+            "overlap": self.overlap,
+            "delay": self.delay,
+        }
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class Report:
 
 
 def check(spec: SpecLike, effort: int | None = None) -> Report:
-    """Return how many starts can be open and held, and how many windows overlap, on any stream.
+    """Return how many starts can be open and held, how many windows overlap, how late they are decided.
 
     `effort` is the number of steps that each answer may take, otherwise `wex.limits` has it.
     """
@@ -128,10 +132,10 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
         analysis.open,
         analysis.held,
         analysis.overlap,
+        analysis.delay,
         (*findings.of_window(analysis), *findings.of_labels(analysis.window.name, labels)),
         *analysis.regions,
         time.monotonic() - began,
-        analysis.delay,
         tuple(_kept_values(analysis)),
         labels,
     )
@@ -139,7 +143,7 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
 
 def _kept_values(analysis: Analysis) -> Iterator[tuple[str, int | None]]:
     """Yield the aggregates and clauses of a window that keep values, and of how many events at most."""
-    most = most_kept_events(analysis.planned_window)
+    most = most_kept_events(analysis.meaning, analysis.planned_window)
     window = analysis.meaning.expanded.windows[analysis.index]
     if isinstance(window.next_start, tree.Resuming):
         yield f"`{window.next_start}`", most

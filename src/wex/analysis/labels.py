@@ -15,6 +15,7 @@ from wex.analysis.describe import stream_in_words
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.own_letters import over_events
+from wex.analysis.rates import most_in_time
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.regions.graph import SILENT
 from wex.analysis.remedies import with_window
@@ -62,13 +63,13 @@ def ambiguity(meaning: Meaning, index: int, budget: Budget) -> SpecComparison | 
         return SpecComparison(None, reason)
 
 
-def most_kept_events(window: AnalysedWindow) -> int | None:
+def most_kept_events(meaning: Meaning, window: AnalysedWindow) -> int | None:
     """Return how many events since the oldest start a plan keeps at most, or None without a bound."""
-    most = window.longest_life
-    if window.clauses.within_events is None:
-        return most
-    longest = window.clauses.within_events + window.clauses.until
-    return longest if most is None else min(most, longest)
+    timed = most_in_time(meaning, window)
+    limits = [most for most in (window.clauses.within_events, timed) if most is not None]
+    lives = [limit + window.clauses.until for limit in limits]
+    lives += [] if window.longest_life is None else [window.longest_life]
+    return min(lives, default=None)
 
 
 def keeps_events(meaning: Meaning, index: int) -> bool:

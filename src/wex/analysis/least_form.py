@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.pruning import Places
+from wex.analysis.rates import NO_RATES
 from wex.analysis.regions.contexts import MOST_CLASSES, Contexts
 from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.graph import Budget
@@ -103,7 +104,7 @@ def sure_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts
     if any(len(window.masks) > MOST_CLASSES for window in windows):
         return None
     assumptions = [] if assumption is None else [assumption]
-    query = query_of(meaning, windows, assumptions)
+    query = query_of(meaning, windows, assumptions, rates=NO_RATES)  # rates leave out streams only
     regions = finite_regions(query, budget) or order_regions(query, budget)
     if regions is None:
         return None

@@ -98,7 +98,7 @@ class Leftmost:
 
     def _held_without_bound(self, held: str) -> Answer:
         """Return the answer where no bound was found: a stream on which windows or starts wait, or none."""
-        waiting = self.waiting()
+        waiting = None if self.starts.contexts.query.timed else self.waiting()
         if waiting is not None and all(waiting.held(n) is not None for n in (2, 4, 6)):
             reason = f"any number of {held} can wait for an earlier start that is not decided"
             return self.analysis.unbounded(Quantity.HELD, Growth.LINEAR, reason, waiting.held)

@@ -167,7 +167,7 @@ class Overlap:
         if timed and clauses.ends_after_first and most_open is not None:
             return self._from_open_starts()
         if timed and (most := self.analysis.most_in_time()) is not None and most_open is not None:
-            reason = "the least gap between events bounds the starts and ends that `within` allows"
+            reason = "the events in the time of `within` bound the starts and ends that it allows"
             return self._bounded(most_open * most, reason)
         if endless:
             reason = "one start can have an unbounded number of windows"
@@ -209,7 +209,7 @@ class Overlap:
         if clauses.within_time is not None and bound is not None:
             most = self.analysis.most_in_time()
             if most is not None:
-                reason = "the least gap between events bounds the starts and their ends"
+                reason = "the events in the time of `within` bound the starts and their ends"
                 return self._bounded(bound * most, reason)
         unbounded = self.analysis.open.verdict is Verdict.UNBOUNDED
         if unbounded and self.analysis.certificate is not None:

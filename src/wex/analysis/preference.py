@@ -1,6 +1,7 @@
-"""Windows by preference: how long after its end a window is decided.
+"""How long after its end a window is decided.
 
-A window is decided when no better way of its start is left. The delay is a path through the places
+Without `until` most windows are decided at their end, with it by the event after them. By preference a
+window is decided when no better way of its start is left. The delay is then a path through the places
 of starts: from one where a window becomes the candidate, along places where no other one does. A
 cycle of such places lets a window wait without bound. Under `keep leftmost` a window also waits for
 earlier starts (`leftmost.py`).
@@ -16,7 +17,7 @@ from wex.analysis.graphs import TooManyError, cyclic
 from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import DEAD, heaviest
 from wex.analysis.own_letters import OwnAutomaton
-from wex.analysis.witness import concrete_streams, replayed_windows
+from wex.analysis.witness import concrete_streams, ends_reported_last, replayed_windows
 from wex.automata.explore import shortest
 from wex.stages import compile_window
 
@@ -29,21 +30,25 @@ if TYPE_CHECKING:
     from wex.analysis.verdicts import Analysis
     from wex.theory.evaluate import Event
 
+BY_THE_NEXT = "the event after a window decides about it"
 MOST_TRIED = 20  # places from which a window may wait, for a stream that shows it
 
 
 class Delay:
-    """The delay until a window is decided, for a window by preference."""
+    """The delay until a window is decided."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self.starts: Starts = analysis.planned_starts
+        prefers = analysis.window.clauses.prefers
+        self.starts: Starts = analysis.planned_starts if prefers else analysis.starts
         self.window = self.starts.window
         self.clauses = self.window.clauses
 
     def answer(self) -> Answer:
         """Return how many events after its end a window is decided at the latest."""
         clauses, analysis = self.clauses, self.analysis
+        if not clauses.prefers:
+            return self._without_choice()
         most = alone = self.most()
         if alone is not None and clauses.keep == "leftmost" and Leftmost(self).waits_for_earlier():
             life = self.window.longest_life
@@ -66,6 +71,16 @@ class Delay:
         if clauses.having:
             return analysis.unknown(Quantity.DELAY, "`having` may deny any window")
         return self._without_bound(alone)
+
+    def _without_choice(self) -> Answer:
+        """Return the answer for windows that later events do not compete with: the next one at most decides."""
+        analysis, what = self.analysis, Quantity.DELAY
+        if not self.starts.alive:
+            return analysis.bounded(what, 0, "no stream has such a window", exact=True)
+        if not self.clauses.until:
+            return analysis.bounded(what, 0, _decided(0), exact=True)
+        shown = self._shows(1)
+        return analysis.bounded(what, 1, BY_THE_NEXT, exact=shown, builder=self._decided_after)
 
     def _without_bound(self, alone: int | None) -> Answer:
         """Return the answer where a window may wait on a cycle; `alone` is the delay by one start."""
@@ -174,6 +189,8 @@ class Delay:
     def _decided_after(self, n: int) -> list[Event] | None:
         """Return a stream with a window that ended n events before, and was not decided before the last."""
         starts = self.starts
+        if not self.clauses.prefers:
+            return self._confirmed()
         if self.clauses.having or self.clauses.running:
             return None
         waits = n - 1 if self.window.until is None else n - 2
@@ -228,14 +245,18 @@ class Delay:
         if not ending:
             return None
         place, path = starts.path_to(ending.keys())
-        return self._replayed(path, ending[place], [[]], 1)
+        # With `or end` it is a window of the stream that ends before: then another event denies it.
+        edges = islice(starts.contexts.edges[place[0]], MOST_TRIED)
+        others = [[edge] for edge in edges if not starts.ends(place[1], edge)]
+        return self._replayed(path, ending[place], [[], *others], 1)
 
     def _replayed(
         self, path: list[Edge], last: Edge, branches: list[list[Edge]], n: int
     ) -> list[Event] | None:
         """Return a stream along a path and a last event, if only that event decides about a window.
 
-        The window ended n events before, and is another one, or none, on some other branch.
+        The window ended n events before, and is another one, or none, on some other branch. Or the
+        engine reports it with the last event: `within` may have decided about it before.
         """
         analysis = self.analysis
         streams = concrete_streams(self.starts.contexts, path, [[last], *branches])
@@ -252,6 +273,8 @@ class Delay:
                 later = replayed_windows(analysis.meaning, analysis.index, [*before, *other])
                 if later is not None and window not in later:
                     return events
+            if end in ends_reported_last(analysis.meaning, analysis.index, events):
+                return events
         return None
 
     def _path_to(self, source: Place) -> list[Edge]:
@@ -284,15 +307,17 @@ class Delay:
         return any(end + n < len(events) and (start, end) not in later for start, end in now)
 
 
-def decision_delay(analysis: Analysis) -> Answer | None:
-    """Return how long after its end a window is decided; None if it is reported at once."""
-    if not analysis.window.clauses.prefers:
-        return None
+def decision_delay(analysis: Analysis) -> Answer:
+    """Return how long after its end a window is decided."""
     analysis.budget.renew()
+    clauses, what = analysis.window.clauses, Quantity.DELAY
     try:
         return Delay(analysis).answer()
     except TooManyError:
-        return analysis.unknown(Quantity.DELAY, "there are too many places of starts to explore")
+        if clauses.prefers:
+            return analysis.unknown(what, "there are too many places of starts to explore")
+        reason = BY_THE_NEXT if clauses.until else _decided(0)
+        return analysis.bounded(what, int(clauses.until), reason, exact=not clauses.until)
 
 
 def _decided(events: int) -> str:

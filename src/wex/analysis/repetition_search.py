@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.own_letters import OwnAutomaton
+from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
 from wex.analysis.repetition import Repetition, keep_truth, plus, tested
 from wex.analysis.witness import (
@@ -59,7 +60,6 @@ MOST_AGO = 8  # events that a predicate looks back
 MOST_TAIL = 2  # events behind the repeated ones
 PER_CYCLE = 150  # steps of work: a cycle is tried on a stream of many rounds
 SHARE = 0.5  # of the work for an answer
-SECOND = 1_000_000
 TICKS = {TIMESTAMP: SECOND}  # what is added to a field in each round, if it is not 1
 
 
@@ -84,6 +84,7 @@ class RepetitionSearch:
         self.read = {part.name for guard in self.guards for part in fields(guard)}
         order = self.meaning.spec.stream.order_by
         self.clock = order[0].text if order else None
+        self.rates = Rates.of([self.meaning])
         states = [len(self.own.moves()), len(self.own.starts)]
         states += [len(self.assumption.live)] if self.assumption else []
         self.rounds = max(states) + 2
@@ -93,9 +94,12 @@ class RepetitionSearch:
     def feasible(self) -> bool:
         """Whether the window is one of those about which a repetition can prove something."""
         clauses = self.compiled.clauses
+        timed = clauses.within_time is not None
         return (
             not (clauses.having or clauses.prefers)
             and clauses.within_events is None
+            # Events of one round may be too many in a time, unless they are as far apart as rates ask for.
+            and not (self.rates.limits and (timed or self.rates.clock in self.read))
             and self.rounds <= MOST_STATES + 2
             and self.ago <= MOST_AGO
         )
@@ -209,7 +213,7 @@ class RepetitionSearch:
         }
         clocks: list[dict[str, int]] = [{}]
         if self.clock in steps and self.compiled.clauses.within_time is None:
-            rising = {self.clock: steps[self.clock]}
+            rising = {self.clock: max(steps[self.clock], self.rates.tick)}
             clocks = [{}, rising] if self.clock in self.read else [rising]
         yield from clocks
         for name, step in steps.items():

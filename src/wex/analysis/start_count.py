@@ -18,7 +18,13 @@ from wex.analysis.counting.multiset import GrowingCycle, growing_cycle, vectors_
 from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.describe import repetition_in_words
 from wex.analysis.graphs import TooManyError
-from wex.analysis.witness import complete_events
+from wex.analysis.rates import most_in_time
+from wex.analysis.witness import (
+    complete_events,
+    concrete_streams,
+    conforming_stream,
+    held_starts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -34,6 +40,9 @@ if TYPE_CHECKING:
 MOST_CERTIFIED = 5  # cycles for which a certificate is tried
 TIMES = (1, 2, 3)  # that a cycle is traversed in each round of a certificate
 CONFIRMED = (3, 7)  # numbers of starts for which the definition confirms a certificate
+
+MOST_SHOWN = 1_000  # starts of a stream that shows a bound by rates
+PER_STEP = 100  # events that starts read, for one step of work
 # Starts, a path and n → the events of a stream along the path, if it has n starts at its end.
 PathReplay = Callable[["Starts", "Sequence[Edge]", int], "list[Event] | None"]
 
@@ -63,6 +72,9 @@ class StartCount:
         analysis, starts = self.analysis, self.starts
         clauses = starts.window.clauses
         limit = clauses.within_events if not starts.window.counted else None
+        timed = most_in_time(analysis.meaning, starts.window)
+        if timed is not None:
+            limit = timed if limit is None else min(limit, timed)
         if limit is not None:
             limit += clauses.until  # the event after the longest window decides about it
         try:
@@ -75,7 +87,7 @@ class StartCount:
         except TooManyError:
             analysis.gave_up = True
             return analysis.by_life(self.what, starts.window)
-        exact_regions = analysis.contexts.regions.exact
+        exact_regions = starts.contexts.regions.exact
         if vectors is not None:
             bound = vectors.most if limit is None else min(limit, vectors.most)
             return analysis.bounded(
@@ -85,10 +97,10 @@ class StartCount:
                 exact=exact_regions and self.faithful,
                 builder=lambda n: self.replay(starts, vectors.path_to_count(n), n),
             )
-        if limit is not None:
-            return analysis.limited(self.what, limit)
         if clauses.within_time is not None:
             return self._in_time()
+        if limit is not None:
+            return analysis.limited(self.what, limit)
         if exact_regions and self.faithful:
             return self._unbounded(starts, cycles[0])
         if self.faithful:
@@ -119,7 +131,7 @@ class StartCount:
         ]
 
     def _repetition(self, cycle: GrowingCycle) -> str:
-        return repetition_in_words(self.analysis.meaning, self.analysis.window, cycle.edges)
+        return repetition_in_words(self.analysis.meaning, self.starts.window, cycle.edges)
 
     def _unbounded(self, starts: Starts, cycle: GrowingCycle) -> Answer:
         return self.analysis.unbounded(
@@ -135,9 +147,9 @@ class StartCount:
         It does not if they accumulate at one moment; it does if there is a least time between events.
         """
         analysis = self.analysis
-        starts = Starts(analysis.timed_contexts, self.starts.window)
+        starts = Starts(analysis.timed(self.starts.window), self.starts.window)
         pump = None
-        if analysis.timed_contexts.regions.exact and not starts.window.clauses.running:
+        if starts.contexts.regions.exact and not starts.window.clauses.running:
             pump = next(starts.pumps(self.places(starts), same_moment=True), None)
         if pump is not None:
             cycle = _cycle_of(starts.contexts, pump)
@@ -150,8 +162,30 @@ class StartCount:
             reason = f"at most {most:,} events fit in the time of `within`"
             if starts.window.compiled.window.within is None:
                 reason = f"at most {most:,} events fit in the time that a predicate allows"
-            return analysis.bounded(self.what, most, reason, exact=False)
+            exact = most <= MOST_SHOWN and self._in_bursts(most) is not None
+            return analysis.bounded(self.what, most, reason, exact=exact, builder=self._in_bursts)
         return self._repeated() or analysis.unknown(self.what, analysis.why_inexact())
+
+    def _in_bursts(self, n: int) -> list[Event] | None:
+        """Return a stream with n held starts, whose events are as near to each other as rates allow."""
+        analysis, contexts = self.analysis, self.starts.contexts
+        clauses, rates = self.starts.window.clauses, contexts.query.rates
+        duration, free = clauses.within_time, not (contexts.query.timed or clauses.running)
+        if self.what is Quantity.OPEN or duration is None or not (rates.limits and free):
+            return None
+        pumps = list(islice(self.starts.pumps(self.places(self.starts)), MOST_CERTIFIED))
+        if not pumps:
+            return None
+        densest = min(pumps, key=lambda pump: len(pump.cycle))
+        streams = concrete_streams(contexts, _cycle_of(contexts, densest).path(n))
+        if streams is None:
+            return None
+        events = rates.in_bursts(streams[0], duration)
+        analysis.budget.check(steps=1 + n * n // PER_STEP)
+        if conforming_stream(analysis.meaning, events) is None:
+            return None
+        held = held_starts(analysis.meaning, analysis.index, events)
+        return events if len(held) >= n else None
 
     def _repeated(self) -> Answer | None:
         """Return "unbounded" for a window with aggregates, if a stream that repeats events proves it."""
@@ -177,6 +211,8 @@ class StartCount:
     def _certified(self, cycle: GrowingCycle) -> Answer | None:
         """Return "unbounded" if streams that repeat the cycle any number of times are found."""
         analysis, counts_open = self.analysis, self.what is Quantity.OPEN
+        if self.starts.contexts.query.timed:
+            return None  # the same events again may be too many in a time
         tail: Sequence[Edge] = ()
         if counts_open and cycle.states:
             tail = self.starts.completion((cycle.edges[-1].to, cycle.states[0]))
@@ -199,7 +235,7 @@ class StartCount:
 
     def _recurring(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
         """Return a certificate that repeats the very same events."""
-        contexts = self.analysis.contexts
+        contexts = self.starts.contexts
         # The memory before the cycle is that after it: often only once it has been traversed.
         stems = (cycle.stem, (*cycle.stem, *cycle.edges))
         for stem, times in product(stems, TIMES):
@@ -212,7 +248,7 @@ class StartCount:
 
     def _family(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
         """Return a certificate in which numbers rise or fall from round to round."""
-        contexts = self.analysis.contexts
+        contexts = self.starts.contexts
         stems = (cycle.stem, (*cycle.stem, *cycle.edges))
         for stem, times in product(stems, TIMES):
             family = contexts.regions.family(

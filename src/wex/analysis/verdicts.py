@@ -1,4 +1,4 @@
-"""The three answers about a window: open starts, held starts, windows that share a position.
+"""The answers about a window: open and held starts, windows that share a position, the delay.
 
 Each answer is first computed on the automata. Where clauses or inexact regions leave it undecided,
 the analysis falls back to a sound bound, then to a certificate, then to "unknown".
@@ -20,6 +20,7 @@ from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
+from wex.analysis.rates import most_in_time
 from wex.analysis.regions.contexts import contexts_of
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
@@ -82,32 +83,50 @@ class Analysis:
 
     @cached_property
     def planned_window(self) -> AnalysedWindow:
-        """Return the window as a plan runs it: in its least form, and it never looks ahead."""
+        """Return the window as a plan runs it, which never looks ahead, but before its least form."""
         clauses, having = self.window.clauses, self.window.compiled.window.having
-        looks_ahead = clauses.within_events is not None or having or clauses.running
-        if not looks_ahead and not self._is_pruned:
-            return self.window
-        return analysed_window(self.meaning, self.index, planned=True, least=self.least)
+        if clauses.within_events is None and not having and not clauses.running:
+            return self.window  # nothing needs to look ahead
+        return analysed_window(self.meaning, self.index, planned=True, least=False)
 
     @cached_property
-    def _is_pruned(self) -> bool:
+    def planned_starts(self) -> Starts:
+        """Return the starts that such a plan would hold."""
+        if self.planned_window is self.window:
+            return self.starts
+        return Starts(self.contexts, self.planned_window)
+
+    @cached_property
+    def is_pruned(self) -> bool:
         """Tell whether a plan drops starts that no stream lets end."""
         return self.least and is_pruned(self.meaning, self.index)
 
     @cached_property
-    def planned_starts(self) -> Starts:
+    def held_window(self) -> AnalysedWindow:
+        """Return the window as a plan runs it, in its least form."""
+        if not self.is_pruned:
+            return self.planned_window
+        return analysed_window(self.meaning, self.index, planned=True)
+
+    @cached_property
+    def held_starts(self) -> Starts:
         """Return the starts that a plan holds."""
-        if self.planned_window is self.window:
-            return self.starts
-        contexts = self.contexts
-        if self._is_pruned:
-            contexts = contexts_of([self.meaning], [self.planned_window], self.budget)
-        return Starts(contexts, self.planned_window)
+        if not self.is_pruned:
+            return self.planned_starts
+        return Starts(
+            contexts_of([self.meaning], [self.held_window], self.budget), self.held_window
+        )
 
     @cached_property
     def timed_contexts(self) -> Contexts:
         """Return contexts whose edges also tell whether two events have the same time."""
         return contexts_of([self.meaning], [self.window], self.budget, moments=True)
+
+    def timed(self, window: AnalysedWindow) -> Contexts:
+        """Return such contexts for the window before or in its least form."""
+        if window.compiled is self.window.compiled:
+            return self.timed_contexts
+        return contexts_of([self.meaning], [window], self.budget, moments=True)
 
     @property
     def exact(self) -> bool:
@@ -166,6 +185,8 @@ class Analysis:
 
     def why_inexact(self) -> str:
         """Return the reason why counting on the automata is not exact."""
+        if self.contexts.query.timed:
+            return "the analysis does not know which times of events the rates of `assume` allow"
         if not self.contexts.regions.exact:
             return "the predicates relate events in more ways than the analysis can distinguish"
         if self.window.clauses.running:
@@ -265,10 +286,10 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        return self._within_budget(Quantity.HELD, self._held, self.planned_window)
+        return self._within_budget(Quantity.HELD, self._held, self.held_window)
 
     def _held(self) -> Answer:
-        what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
+        what, starts, window = Quantity.HELD, self.held_starts, self.held_window
         clauses = window.clauses
         if clauses.keep == "leftmost":
             return Leftmost(Delay(self)).held()
@@ -278,7 +299,7 @@ class Analysis:
             and clauses.within_time is None
             and not (clauses.drops_starts_late or clauses.running)
         )
-        if not (clauses.single or clauses.cuts) and faithful and self.contexts.regions.exact:
+        if not (clauses.single or clauses.cuts) and faithful and starts.contexts.regions.exact:
             by_life = self._by_long_life(
                 what, starts, lambda run: len(run.states), self._replay_held
             )
@@ -311,7 +332,7 @@ class Analysis:
             Quantity.HELD,
             lists.most,
             reason,
-            exact=self.contexts.regions.exact,
+            exact=starts.contexts.regions.exact,
             builder=lambda n: self._replay_held(starts, lists.path_to_count(n), n),
         )
 
@@ -357,6 +378,9 @@ class Analysis:
         if clauses.within_events is not None:
             return self.limited(what, clauses.within_events + clauses.until)
         life = window.longest_life
+        timed = most_in_time(self.meaning, window)
+        if timed is not None and (life is None or timed + clauses.until < life):
+            return self.limited(what, timed + clauses.until)
         if life is not None:
             return self.bounded(what, life, _by_age(life), exact=False)
         if clauses.single:
@@ -401,16 +425,24 @@ class Analysis:
     def most_in_time(self) -> int | None:
         """Return how many events fit in the time of `within`, if that has a bound."""
         duration = self.window.clauses.within_time
-        gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
+        most, gap = most_in_time(self.meaning, self.window), None
+        if most is not None and not self.meaning.expanded.assumes:
+            return most  # nothing keeps events apart
+        try:
+            gap = self.timed_contexts.regions.least_gap(self.meaning.spec.stream.order_by[0].text)
+        except TooManyError:
+            if most is None:
+                raise
         if not gap or duration is None:
-            return None
-        return duration // gap + 1 + self.window.behind
+            return most
+        by_gap = int(duration // gap) + 1 + self.window.behind
+        return by_gap if most is None else min(most, by_gap)
 
-    # --- The decision about windows by preference
+    # --- The decision about windows
 
     @cached_property
-    def delay(self) -> Answer | None:
-        """Return how many events after its end a window is decided; None: at once."""
+    def delay(self) -> Answer:
+        """Return how many events after its end a window is decided."""
         return decision_delay(self)
 
     # --- Windows that share a position

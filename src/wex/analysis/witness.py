@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex import limits
+from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
 from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
@@ -142,7 +143,7 @@ def _filled(
         if name in event and name in query.ranks:
             value = unranked(value, query.declared[name])
         elif value is None:
-            value = filler(type_, index if name in query.rising else 0)
+            value = filler(type_, index if name in query.rising else 0, query.rates.pace)
         elif isinstance(value, Fraction):
             value = float(value)
         elif name in shift:
@@ -152,10 +153,10 @@ def _filled(
     return filled
 
 
-def filler(type_: Type, index: int) -> Value:
-    """Return a value for a field that no guard reads."""
+def filler(type_: Type, index: int, pace: int = SECOND) -> Value:
+    """Return a value for a field that no guard reads; times are `pace` microseconds apart."""
     if type_ == TIMESTAMP:
-        return OFFSETS[TIMESTAMP] + index * 1_000_000
+        return OFFSETS[TIMESTAMP] + index * pace
     if type_ == DATE:
         return OFFSETS[DATE] + index
     if type_.values:
@@ -240,6 +241,7 @@ def conforming_stream(meaning: Meaning, events: Sequence[Event]) -> Stream | Non
     assumption = assumptions_of(meaning)
     try:
         conforms = assumption is None or _conforms(assumption, stream)
+        conforms = conforms and Rates.of([meaning]).conform(stream.events)
     except DataError:
         return None
     return stream if conforms else None
@@ -338,6 +340,16 @@ def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int
     with interpreted():
         streams.feed(table_of(meaning, events))
     return streams.held()
+
+
+def ends_reported_last(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
+    """Return the ends of the windows that the engine reports with the last event of a stream."""
+    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
+    streams, table = RunningStreams(engine_of(alone)), table_of(meaning, events)
+    with interpreted():
+        streams.feed(table.slice(0, len(events) - 1))
+        ends: list[int] = streams.feed(table.slice(len(events) - 1))["end_index"].to_pylist()
+    return ends
 
 
 def own_letters(

@@ -18,7 +18,7 @@ window rise
 <BLANKLINE>
 """
 
-from wex.build.declarations import Stream, assume, enum, spec, stream, window
+from wex.build.declarations import Stream, assume, at_most, enum, spec, stream, window
 from wex.build.operators import Expr, Let, Regex, SetVariable, compare
 from wex.build.words import (
     abs,
@@ -80,6 +80,7 @@ __all__ = [
     "abs",
     "any",
     "assume",
+    "at_most",
     "avg",
     "begin",
     "call",

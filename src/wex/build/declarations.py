@@ -80,6 +80,24 @@ def assume(regex: Pattern, *, unchecked: bool = False) -> tree.Assume:
     return tree.Assume(regex_of(regex), unchecked)
 
 
+def at_most(events: int, duration: timedelta | Expr, *, unchecked: bool = False) -> tree.Rate:
+    """Return an assumption: every stream has at most so many events in any time of a length.
+
+    >>> from wex import build as w
+    >>> print(w.at_most(100, w.duration(1, "second")))
+    assume at most 100 events in 1 second
+    """
+    number, length = node_of(events), node_of(duration)
+    if not isinstance(number, tree.Int | tree.Real):
+        message = f"expected a number of events, got {type(events).__name__}"
+        fail("wrong-sort", repr(events), message, 'write w.at_most(100, w.duration(1, "second"))')
+    if not isinstance(length, tree.Duration):
+        hint = 'write w.at_most(100, w.duration(1, "second")), or give a timedelta'
+        fail("wrong-sort", repr(duration), "expected a duration", hint)
+    unit = tree.Name("event" if number.value == 1 else "events")
+    return tree.Rate(number, unit, length, _flag(unchecked, "unchecked"))
+
+
 def window(
     name: str,
     *,
@@ -139,11 +157,11 @@ def window(
     )
 
 
-def spec(about: Stream, *items: Let | tree.Assume | tree.Window) -> tree.Spec:
+def spec(about: Stream, *items: Let | tree.Assume | tree.Rate | tree.Window) -> tree.Spec:
     """Return the spec of a stream and its items, checked like a spec in text."""
     nodes = [item.item if isinstance(item, Let) else item for item in items]
     for node in nodes:
-        if not isinstance(node, tree.Let | tree.Assume | tree.Window):
+        if not isinstance(node, tree.Let | tree.Assume | tree.Rate | tree.Window):
             message = f"expected a let, an assumption or a window, got {type(node).__name__}"
             hint = "write w.spec(stream, let, …, window, …)"
             fail("wrong-sort", repr(node), message, hint)
@@ -152,6 +170,7 @@ def spec(about: Stream, *items: Let | tree.Assume | tree.Window) -> tree.Spec:
         tuple(node for node in nodes if isinstance(node, tree.Let)),
         tuple(node for node in nodes if isinstance(node, tree.Assume)),
         tuple(node for node in nodes if isinstance(node, tree.Window)),
+        tuple(node for node in nodes if isinstance(node, tree.Rate)),
     )
     return parse(str(built), "<built spec>")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -72,6 +73,14 @@ def summary(resolved: Meaning) -> dict[str, object]:
                 resolved.spec.assumes, resolved.assume_lookbacks, strict=True
             )
         ],
+        "rates": [
+            {
+                "events": rate.events.value,
+                "duration": str(rate.duration),
+                "checked": not rate.unchecked,
+            }
+            for rate in resolved.spec.rates
+        ],
         "windows": [
             {
                 "name": window.name.text,
@@ -108,6 +117,9 @@ def describe(resolved: Meaning) -> list[str]:
     for assume, lookback in zip(resolved.spec.assumes, resolved.assume_lookbacks, strict=True):
         checked = "not checked" if assume.unchecked else "checked"
         lines.append(f"  assume {assume.regex}: lookback {lookback}, {checked}")
+    for rate in resolved.spec.rates:
+        written = str(replace(rate, unchecked=False))
+        lines.append(f"  {written}: {'not checked' if rate.unchecked else 'checked'}")
     for window, lookback, measures in zip(
         resolved.spec.windows, resolved.lookbacks, resolved.measures, strict=True
     ):

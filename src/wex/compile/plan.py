@@ -133,6 +133,17 @@ class PlannedAssumptions(Serializable):
     live: tuple[bool, ...]
 
 
+@dataclass(frozen=True)
+class PlannedRate(Serializable):
+    """`assume at most N events in DURATION`, if it is checked; the length is in microseconds."""
+
+    SAVED_AS: ClassVar[str] = "PlannedRate"
+
+    shown: str
+    events: int
+    length: int
+
+
 @dataclass(frozen=True, eq=False)
 class Plan(Serializable):
     """A spec, ready to run. Each guard is listed once, whichever windows use it."""
@@ -143,10 +154,13 @@ class Plan(Serializable):
     guards: tuple[Guard, ...]
     windows: tuple[PlannedWindow, ...]
     assumptions: PlannedAssumptions | None
+    rates: tuple[PlannedRate, ...] = ()
 
     def to_parts(self) -> dict[str, object]:
-        """Return the parts by name."""
+        """Return the parts by name; plans without rates keep their bytes."""
         parts = super().to_parts()
+        if not self.rates:
+            del parts["rates"]
         return parts | {"promise": parts.pop("assumptions")}
 
     @classmethod
@@ -176,7 +190,7 @@ class Plan(Serializable):
 
 
 CLASSES: tuple[type, ...] = (
-    Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions,
+    Plan, PlannedStream, PlannedLetters, PlannedWindow, PlannedAssumptions, PlannedRate,
     DFA, PreferenceForm, OrderedAutomaton, LabelForm, Type, Measure, terms.Aggregate,
     terms.Field, terms.Constant, terms.Arithmetic, terms.Negative, terms.Absolute,
     terms.Local, terms.Calendar,

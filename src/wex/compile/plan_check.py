@@ -19,6 +19,7 @@ from wex.compile.plan import (
     Plan,
     PlannedAssumptions,
     PlannedLetters,
+    PlannedRate,
     PlannedStream,
     PlannedWindow,
 )
@@ -38,7 +39,7 @@ from wex.compile.term_check import (
 )
 from wex.framing import require
 from wex.spec.aggregates import AGGREGATES, signature
-from wex.spec.numbers import MAX_EVENTS, MAX_LOOKBACK
+from wex.spec.numbers import MAX_EVENTS, MAX_LOOKBACK, MAX_RATE
 from wex.spec.resolve.aggregate_checks import (
     CONSTANT_ARGUMENTS,
     MAX_HISTORY,
@@ -99,6 +100,8 @@ def check_plan(plan: object) -> None:
     if plan.assumptions is not None:
         require(isinstance(plan.assumptions, PlannedAssumptions), "expected assumptions")
         _check_assumptions(plan.assumptions, plan)
+    for rate in as_tuple(plan.rates, "rates"):
+        _check_rate(rate, plan.stream, fields)
 
 
 # --- The stream
@@ -454,3 +457,13 @@ def _check_assumptions(assumptions: PlannedAssumptions, plan: Plan) -> None:
     require(len(live) == len(table), "there is not one live flag for each state of assumptions")
     for flag in live:
         as_flag(flag, "a live state")
+
+
+def _check_rate(rate: object, stream: PlannedStream, fields: Scope) -> None:
+    require(isinstance(rate, PlannedRate), "expected a rate")
+    assert isinstance(rate, PlannedRate)
+    as_text(rate.shown, "a rate")
+    as_whole(rate.events, "the events of a rate", 1, MAX_RATE)
+    as_whole(rate.length, "the length of a rate", 1, 2**63 - 1)
+    types = [fields[name] for name in stream.order_by]
+    require(types == [TIMESTAMP], "a rate needs a stream that is ordered by one timestamp")

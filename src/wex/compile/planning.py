@@ -11,10 +11,12 @@ from wex.compile.plan import (
     Plan,
     PlannedAssumptions,
     PlannedLetters,
+    PlannedRate,
     PlannedStream,
     PlannedWindow,
 )
 from wex.errors import WexError
+from wex.spec.resolve.rates import rate_limits
 from wex.theory.translate import guard_of
 
 if TYPE_CHECKING:
@@ -45,6 +47,11 @@ def plan_windows(compiled: PerWindow[CompiledWindow]) -> Plan:
         windows=windows,
         assumptions=None if assumptions is None else _assumptions(assumptions, guards),
         guards=tuple(guards),
+        rates=tuple(
+            PlannedRate(str(rate), limit.events, limit.length)
+            for rate in meaning.spec.rates
+            for limit in rate_limits([rate])
+        ),
     )
 
 

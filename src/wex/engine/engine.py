@@ -4,7 +4,7 @@ The stages of a batch, in their order:
 
 1. events by themselves: order, NULLs, enums (`input/event_checks`)
 2. letters: the guards over blocks of columns (`eval`)
-3. assumptions: does each stream behave as `assume` says (`assumption_check`)
+3. assumptions: does each stream behave as `assume` says (`conformity`)
 4. windows: the machine of each window over all streams (`window_run`, `machines`, `kernels`)
 5. measures: folds over panes, `having`, `keep` (`measures`)
 6. results: a table of windows in their order, and the next state
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.assumption_check import AssumptionCheck
+from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
 from wex.engine.event_rows import event_rows, labels_in_order, oldest_starts
@@ -96,7 +96,8 @@ class Engine:
         )
         readers = [(window.letters, window.first, window.planned.pad) for window in self.windows]
         self._lettering = Lettering(plan, readers, coded=True)
-        self.assumption_check = AssumptionCheck(plan) if plan.assumptions else None
+        self.rated = bool(plan.rates)
+        self.conformity_check = ConformityCheck(plan)
         lookbacks = [-offset for guard in plan.guards for offset in offsets(guard)]
         lookbacks += [measure.lookback() for window in plan.windows for measure in window.measures]
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
@@ -111,13 +112,13 @@ class Engine:
         columns = {}
         if keys is not None:
             columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
-        initial = schema.stream_columns(len(self.windows))
+        initial = schema.stream_columns(len(self.windows), rated=self.rated)
         initial |= {schema.prefix_state(at): 0 for at in self.with_prefix}
         filled = {
             value: pa.array(np.full(count, value, dtype=np.int64)) for value in initial.values()
         }
         columns |= {name: filled[value] for name, value in initial.items()}
-        lists = schema.list_names(len(self.windows))
+        lists = schema.list_names(len(self.windows), rated=self.rated)
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
@@ -129,14 +130,17 @@ class Engine:
     def find(self, batch: Batch, prior: State, *, last: bool) -> Reported:
         """Return the windows that a batch reports, a row each, and the next state."""
         try:
-            runs, windows, columns = self._stages(batch, prior, last=last)
+            runs, windows, conformity = self._stages(batch, prior, last=last)
         except FaultError as fault:
             raise first_fault(self._stages, batch, prior, fault, last=last) from None
-        lists = {}
+        columns, lists = conformity.columns(), {}
         if not last:
             for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
+            if self.rated:
+                counts, lists[schema.RATES] = conformity.rate_columns()
+                columns |= counts
         after = None if last else self._after(batch, prior, columns, lists, runs)
         order = _order(windows)
         labels = labels_in_order(runs, windows, order) if self.rows and self.labels else None
@@ -144,14 +148,11 @@ class Engine:
 
     def _stages(
         self, batch: Batch, prior: State, *, last: bool
-    ) -> tuple[list[WindowRun], list[FoundWindows], dict[str, pa.Array]]:
-        """Return the runs of all windows, their windows, and the states of the assumptions."""
+    ) -> tuple[list[WindowRun], list[FoundWindows], Conformity]:
+        """Return the runs of all windows, their windows, and how far the streams conform."""
         check_events(self, batch)
         codes = self._lettering.read(batch, self.never_nan)
-        columns: dict[str, pa.Array] = {}
-        if self.assumption_check is not None:
-            states = prior.numbers(schema.ASSUMPTION)
-            columns[schema.ASSUMPTION] = pa.array(self.assumption_check.check(batch, states))
+        conformity = self.conformity_check.check(batch, Conformity.of_state(prior))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
             RUNS.get(window.machine.kind, WindowRun)(
@@ -159,14 +160,12 @@ class Engine:
             )
             for number, window in enumerate(self.windows)
         ]
-        return runs, self._all_windows(runs, codes), columns
+        return runs, self._all_windows(runs, codes), conformity
 
-    def check(self, batch: Batch, states: Ints) -> Ints:
-        """Return the states of the assumptions after a batch; a faulty event is a DataError."""
+    def check(self, batch: Batch, before: Conformity) -> Conformity:
+        """Return how far streams conform after a batch; a faulty event is a DataError."""
         self._lettering.read(batch, self.never_nan)
-        return (
-            states if self.assumption_check is None else self.assumption_check.check(batch, states)
-        )
+        return self.conformity_check.check(batch, before)
 
     @staticmethod
     def _all_windows(

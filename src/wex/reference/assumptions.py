@@ -14,6 +14,7 @@ from wex.compile.guards import predicates
 from wex.engine.data_errors import assumption_error
 from wex.reference.windows import Grams
 from wex.spec import tree
+from wex.spec.resolve.rates import rate_limits
 from wex.theory.letters import letters_of
 from wex.theory.terms import Always
 from wex.theory.translate import guard_of
@@ -52,11 +53,15 @@ class Assumptions:
         self._initial: State = (0, tuple(assume.regex for assume, _ in assumes))
         self._letters = [list(self._letters_at(p)) for p in range(self._longest + 1)]
         self._continued: dict[State, bool] = {}  # the answers of `can_be_continued`
+        self._rates = [
+            (str(rate), limit)
+            for rate in meaning.spec.rates
+            for limit in rate_limits([rate], unchecked=unchecked)
+        ]
+        self._clock = meaning.spec.stream.order_by[0].text if self._rates else ""
 
     def check(self, stream: Stream) -> None:
         """Raise a DataError at the first event after which a stream cannot be continued."""
-        if not self._texts:
-            return
         state = self._initial
         for position in range(len(stream.events)):
             letter = frozenset(
@@ -68,6 +73,18 @@ class Assumptions:
             state = self._step(state, letter)
             if not self.can_be_continued(state):
                 raise assumption_error(self._texts, stream.key, position)
+            self._check_rates(stream, position)
+
+    def _check_rates(self, stream: Stream, position: int) -> None:
+        """Raise a DataError if too many events up to a position are less than a duration before it.
+
+        An interval with too many events contains one that begins with an event and ends with another.
+        """
+        times = [event[self._clock] for event in stream.events[: position + 1] if self._rates]
+        for text, limit in self._rates:
+            near = [time for time in times if times[-1] - time < limit.length]  # type: ignore[operator]
+            if len(near) > limit.events:
+                raise assumption_error((text,), stream.key, position)
 
     def can_be_continued(self, state: State) -> bool:
         """Tell whether some further letters lead to a sequence that every assumption has."""

@@ -21,6 +21,7 @@ MAX_COUNT = 1_000_000  # of a repetition: the automaton has a state for each
 MAX_LOOKBACK = 10_000  # the engine keeps this many events for every stream
 MAX_DIGITS = 400  # more than any float64 needs
 MAX_EVENTS = 1_000_000_000  # of `within`
+MAX_RATE = 1_000_000  # events of `assume at most`: the engine keeps their times for every stream
 
 
 def read_number(problems: Problems, text: str, span: Span) -> tree.Int | tree.Real:

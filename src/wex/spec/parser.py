@@ -197,12 +197,13 @@ def _assemble(items: list[tree.Item], source: Source, problems: Problems) -> tre
         _of(tree.Let, items),
         _of(tree.Assume, items),
         _of(tree.Window, items),
+        _of(tree.Rate, items),
         span=Span(0, len(source.text)),
         source=source,
     )
 
 
-Kind = TypeVar("Kind", tree.Stream, tree.Let, tree.Assume, tree.Window)
+Kind = TypeVar("Kind", tree.Stream, tree.Let, tree.Assume, tree.Window, tree.Rate)
 
 
 def _of(kind: type[Kind], items: list[tree.Item]) -> tuple[Kind, ...]:

@@ -52,6 +52,9 @@ def show(node: tree.Node) -> str:
             return f"let {show(name)} = {_expr(value)}"
         case tree.Assume(regex, unchecked):
             return f"assume {_regex(regex)}" + (" unchecked" if unchecked else "")
+        case tree.Rate(events, unit, duration, unchecked):
+            written = f"assume at most {_expr(events)} {show(unit)} in {_expr(duration)}"
+            return written + (" unchecked" if unchecked else "")
         case tree.Pair(after, match):
             return (f"after {_regex(after)}\n  " if after else "") + f"match {_regex(match)}"
         case tree.RunsOf(values):
@@ -95,7 +98,7 @@ def _name(text: str) -> str:
 def _spec(spec: tree.Spec) -> str:
     groups = [[_stream(spec.stream)]]
     groups.append([show(let) for let in spec.lets])
-    groups.append([show(assume) for assume in spec.assumes])
+    groups.append([show(assume) for assume in (*spec.assumes, *spec.rates)])
     groups.extend([_window(window)] for window in spec.windows)
     return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 

@@ -318,8 +318,21 @@ def _session_limit(place: Place, problems: Problems) -> bool:
     return True
 
 
+def _rate_form(place: Place, problems: Problems) -> bool:
+    """`assume at most 3 events per second`: what follows `at most` is not a rate."""
+    if [token.type for token in place.seen[:2]] != ["ASSUME", "AT_MOST"]:
+        return False
+    token, before = place.token, place.seen[-1]
+    span = Span(span_of(before).end, span_of(before).end) if token is None else span_of(token)
+    message = "unexpected end of `assume`" if token is None else f"unexpected `{token}`"
+    hint = "write a number of events and a duration: `assume at most 100 events in 1 second`"
+    problems.add("syntax", span, message, hint)
+    return True
+
+
 EXPLANATIONS = (
     _session_limit,
+    _rate_form,
     _misspelt_before,
     _open_quote,
     _grammar_slip,

@@ -120,6 +120,20 @@ class TreeBuilder:
     def assume(self, span: Span, regex: tree.Regex, unchecked: Token | None) -> tree.Assume:
         return tree.Assume(regex, unchecked is not None, span=span)
 
+    def rate(
+        self,
+        span: Span,
+        _at_most: Token,
+        events: tree.Int | tree.Real,
+        unit: tree.Name,
+        *rest: Any,
+    ) -> tree.Rate:
+        duration, unchecked = rest
+        return tree.Rate(events, unit, duration, unchecked is not None, span=span)
+
+    def length(self, span: Span, amount: tree.Int | tree.Real, unit: tree.Name) -> tree.Duration:
+        return _duration(amount, unit, span)
+
     def window(self, span: Span, name: tree.Name, *clauses: Clause) -> tree.Window:
         fields = self._clauses(clauses)
         fields["keep"], fields["next_start"] = fields.get("keep", (None, None))
@@ -471,7 +485,7 @@ class TreeBuilder:
         return read_number(self.problems, token, span)
 
 
-def _duration(amount: tree.Int | tree.Real, unit: tree.Name, span: Span) -> tree.Expr:
+def _duration(amount: tree.Int | tree.Real, unit: tree.Name, span: Span) -> tree.Duration:
     full = tree.Name(unit_name(amount, unit.text), span=unit.span)
     return tree.Duration(amount, full, span=span)
 

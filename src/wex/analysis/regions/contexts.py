@@ -11,6 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
+from wex.analysis.rates import Rates
 from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
@@ -129,7 +130,7 @@ def contexts_of(
     if max((len(window.masks) for window in windows), default=0) > MOST_CLASSES:
         return free_contexts(windows, budget)
     widest = max(meanings, key=lambda meaning: len(meaning.nullable))
-    query = query_of(widest, windows, assumptions, moments=moments)
+    query = query_of(widest, windows, assumptions, rates=Rates.of(meanings), moments=moments)
     try:
         regions: RegionGraph = (
             finite_regions(query, budget)
@@ -143,6 +144,8 @@ def contexts_of(
         regions.edges[0] = []  # no stream conforms
     if moments:
         regions.tick = 1
+    if query.timed:
+        regions.exact = False  # regions do not count the events in a time
     budget.renew()
     return Contexts(regions, query, windows, assumptions, budget, moments=moments)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex.analysis.rates import NO_RATES, Rates
 from wex.analysis.regions.graph import SILENT
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
@@ -40,7 +41,7 @@ class RegionQuery:
     beside each field that may be NULL a flag that says whether it is.
     `depth` is how many earlier events a gram shows; `exact` is false if a guard cannot express the
     order exactly. No guard reads the columns in `rising`: a witness may give each event another value.
-    Of the fields in `digits`, guards read the digits instead.
+    Of the fields in `digits`, guards read the digits instead. `rates` limit the events in a time.
     """
 
     fields: Mapping[str, Type]
@@ -52,6 +53,7 @@ class RegionQuery:
     rising: tuple[str, ...]
     ranks: Mapping[str, Type]
     digits: tuple[Digits, ...] = ()
+    rates: Rates = NO_RATES
 
     @cached_property
     def bounds(self) -> dict[str, int]:
@@ -115,6 +117,11 @@ class RegionQuery:
         ]
         return [*guards, self.order] if level else guards
 
+    @property
+    def timed(self) -> bool:
+        """Tell whether guards read the time of events whose number in a time is limited."""
+        return bool(self.rates.limits) and self.rates.clock not in self.rising
+
     def guards(self) -> list[Guard]:
         """Return the guards of all classes, and the order."""
         read = [guard for reader in self.readers for classes in reader for guard in (classes or ())]
@@ -126,6 +133,7 @@ def query_of(
     windows: Sequence[AnalysedWindow],
     assumptions: Sequence[AssumptionAutomaton],
     *,
+    rates: Rates,
     moments: bool = False,
 ) -> RegionQuery:
     """Return the query for some windows of a spec under assumptions.
@@ -179,6 +187,7 @@ def query_of(
         order.rising,
         order.ranks,
         tuple(digits.values()),
+        rates,
     )
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.conformity import Conformity
 from wex.engine.input.batch import Batch
-from wex.engine.state import schema
 from wex.errors import DataError
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ class StreamGaps:
 
 @dataclass(frozen=True, eq=False)
 class _StreamState:
-    """A stream before a row: its last events, the row's position, the state of its assumptions."""
+    """A stream before a row: its last events, the row's position, how far it conforms."""
 
     tail: pa.Table
     position: int
-    assumption_states: Ints
+    conformity: Conformity
     time: int | None = None
 
 
@@ -54,6 +54,7 @@ def faults(
     batch = prepared.batch(prior)
     pieces, owners = _pieces(batch, prepared, prior, gaps)
     errors: dict[int, DataError] = {}
+    conformity = Conformity.of_state(prior)
     ends = np.append(prepared.starts[1:], prepared.table.num_rows)
     for stream in sorted({int(owners[at]) for at in _faulty_pieces(engine, pieces)}):
         begin, end = int(prepared.starts[stream]), int(ends[stream])
@@ -62,7 +63,7 @@ def faults(
         state = _StreamState(
             stream_batch.table.slice(0, seen),
             int(stream_batch.position[0]),
-            prior.numbers(schema.ASSUMPTION)[stream : stream + 1],
+            conformity.part(stream, stream + 1),
         )
         times = None
         if gaps is not None:
@@ -82,10 +83,10 @@ class _Pieces:
     """Streams of a batch, split where a gap begins a new stream."""
 
     batch: Batch
-    assumption_states: Ints
+    conformity: Conformity
 
     def part(self, low: int, high: int) -> _Pieces:
-        return _Pieces(self.batch.part(low, high), self.assumption_states[low:high])
+        return _Pieces(self.batch.part(low, high), self.conformity.part(low, high))
 
 
 def _pieces(
@@ -93,9 +94,9 @@ def _pieces(
 ) -> tuple[_Pieces, Ints]:
     """Return the pieces of a batch and the stream that each belongs to."""
     streams = np.arange(len(batch.begin))
-    assumption_states = prior.numbers(schema.ASSUMPTION)
+    conformity = Conformity.of_state(prior)
     if gaps is None:
-        return _Pieces(batch, assumption_states), streams
+        return _Pieces(batch, conformity), streams
     before = np.append(gaps.times[:1], gaps.times[:-1])
     known = prior.tail_counts > 0
     before[prepared.starts] = np.where(known, gaps.last, gaps.times[prepared.starts])
@@ -114,17 +115,18 @@ def _pieces(
     end = np.append(rows[1:], len(owner)) + shift[owners]
     position = np.where(fresh, 0, batch.position[owners])
     pieces = replace(batch, first=first, begin=begin, end=end, position=position)
-    return _Pieces(pieces, np.where(fresh, 0, assumption_states[owners])), owners
+    return _Pieces(pieces, conformity.take(owners, fresh)), owners
 
 
 def _faulty_pieces(engine: Engine, pieces: _Pieces) -> Iterator[int]:
     """Yield the pieces that have a fault, found by bisection, which is fast if faults are rare."""
-    waiting = [(0, len(pieces.assumption_states))] if len(pieces.assumption_states) else []
+    count = len(pieces.batch.begin)
+    waiting = [(0, count)] if count else []
     while waiting:
         low, high = waiting.pop()
         part = pieces.part(low, high)
         try:
-            engine.check(part.batch, part.assumption_states)
+            engine.check(part.batch, part.conformity)
         except DataError as error:
             _event_of(error)
             if high - low == 1:
@@ -172,7 +174,7 @@ class _StreamReader:
             return state
         if int(self._times[row]) - state.time <= self._longest:
             return state
-        return _StreamState(state.tail.slice(0, 0), 0, np.zeros(1, dtype=np.int64))
+        return _StreamState(state.tail.slice(0, 0), 0, Conformity.fresh(1))
 
     def _until_gap(self, row: int, end: int) -> int:
         """Return the next row that follows a gap, or the end."""
@@ -194,7 +196,7 @@ class _StreamReader:
             rows = self._rows.slice(row, end - row)
             batch = self._batch(state, rows)
             try:
-                assumption_states = self._engine.check(batch, state.assumption_states)
+                conformity = self._engine.check(batch, state.conformity)
             except DataError as error:
                 end, first = row + _event_of(error) - state.position, error
                 continue
@@ -205,7 +207,7 @@ class _StreamReader:
             after = _StreamState(
                 batch.table.slice(batch.rows - kept),
                 state.position + end - row,
-                assumption_states,
+                conformity,
                 time,
             )
             return after, end, first

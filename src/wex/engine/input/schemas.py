@@ -93,13 +93,13 @@ def state_with_types(engine: Engine, state: State, schema: pa.Schema) -> State:
     tails = state.tails
     if not tails.num_columns or tails.schema.types == schema.types:
         return state
-    lists = {
-        state_schema.TAIL: _with_types(tails, dict(zip(schema.names, schema.types, strict=True)))
-    }
+    lists = dict(state.lists)
+    types = dict(zip(schema.names, schema.types, strict=True))
+    lists[state_schema.TAIL] = _with_types(tails, types)
     for at in range(len(engine.windows)):
         held = state.lists[state_schema.held(at)]
-        types = held_columns(engine, at, schema) if held.num_columns else {}
-        lists[state_schema.held(at)] = _with_types(held, types)
+        columns = held_columns(engine, at, schema) if held.num_columns else {}
+        lists[state_schema.held(at)] = _with_types(held, columns)
     keys = {state_schema.key(name): schema.field(name).type for name in engine.stream.partition_by}
     return State(_with_types(state.streams, keys), lists)
 

@@ -48,17 +48,18 @@ def prefix_state(window: int) -> str:
     return f"prefix.{window}"
 
 
-def stream_columns(windows: int) -> dict[str, int]:
+def stream_columns(windows: int, *, rated: bool = False) -> dict[str, int]:
     """Return the columns for so many windows, each with its value before the first event."""
     columns = {POSITION: 0, ASSUMPTION: 0, count(TAIL): 0}
     for window in range(windows):
         columns |= {machine_state(window): 0, last_end(window): -1, count(held(window)): 0}
-    return columns
+    return columns | ({count(RATES): 0} if rated else {})
 
 
 # --- The lists
 
 TAIL = "tail"  # the last events of each stream, with the columns of the events
+RATES = "rates"  # the times of the last events, if `assume` says how many there are in a time
 
 
 def held(window: int) -> str:
@@ -66,9 +67,9 @@ def held(window: int) -> str:
     return f"held.{window}"
 
 
-def list_names(windows: int) -> list[str]:
+def list_names(windows: int, *, rated: bool = False) -> list[str]:
     """Return the lists for so many windows."""
-    return [TAIL, *map(held, range(windows))]
+    return [TAIL, *map(held, range(windows)), *([RATES] if rated else [])]
 
 
 # --- The columns of open starts

@@ -58,7 +58,7 @@ def _with_closing(state: State, engine: Engine) -> State:
 
 def check_state(state: State, engine: Engine) -> None:
     """Raise an UnsoundError unless an engine can go on from a state."""
-    lists = schema.list_names(len(engine.windows))
+    lists = schema.list_names(len(engine.windows), rated=engine.rated)
     require(list(state.lists) == lists, "its lists are not those of the windows")
     expected = engine.fresh(0, empty_table(_declared(engine))).streams
     require(state.streams.column_names == expected.column_names, "its streams have other columns")
@@ -76,6 +76,8 @@ def check_state(state: State, engine: Engine) -> None:
     require(engine.stream.partition_by or state.size <= 1, "it has several streams without a key")
     _check_tails(state, engine)
     _check_assumption(state.numbers(schema.ASSUMPTION), positions, engine)
+    if engine.rated:
+        _check_rates(state, engine)
     events = _declared(engine)
     if kept.any():
         events = runnable_schema(state.tails.schema, engine.fields)
@@ -150,6 +152,21 @@ def _check_assumption(states: Ints, positions: Ints, engine: Engine) -> None:
     require(
         not states[positions == 0].any(), "a stream without events has a state of the assumptions"
     )
+
+
+def _check_rates(state: State, engine: Engine) -> None:
+    """Check the times of the last events: those of a rate, ascending, up to the last event."""
+    table, counts = state.lists[schema.RATES], state.counts(schema.RATES)
+    most = np.minimum(state.positions, engine.conformity_check.most_times)
+    require(((counts <= most) & ((counts > 0) == (most > 0))).all(), "it has other times of events")
+    if not table.num_columns:
+        return
+    require(table.column_names == [schema.TIME], "the times of events have other columns")
+    _whole_numbers(table.column(schema.TIME), schema.TIME)
+    times = table.column(schema.TIME).to_numpy()
+    owners = np.repeat(np.arange(state.size), counts)
+    within = owners[1:] == owners[:-1]
+    require((times[1:] >= times[:-1])[within].all(), "the times of events are not in order")
 
 
 # --- The starts that are open

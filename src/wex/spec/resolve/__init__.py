@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wex.spec.resolve.aggregate_checks import Place
 from wex.spec.resolve.expand import deepest_lookback, expand
 from wex.spec.resolve.item_checks import (
     check_assume,
@@ -18,13 +19,15 @@ from wex.spec.resolve.item_checks import (
     check_windows_together,
 )
 from wex.spec.resolve.nulls import nullable_fields
-from wex.spec.resolve.scope import Scope
+from wex.spec.resolve.rates import check_rate, rate_limits
+from wex.spec.resolve.scope import EventTypes, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from wex.spec import tree
     from wex.spec.problems import Problems
+    from wex.spec.resolve.rates import RateLimit
     from wex.spec.types import Type
 
 
@@ -53,6 +56,11 @@ class Meaning:
         nulls = self.spec.stream.nulls
         return nulls is not None and nulls.text == "skip"
 
+    @property
+    def rates(self) -> tuple[RateLimit, ...]:
+        """Return how many events a stream has in any time of some lengths, by all assumptions."""
+        return rate_limits(self.spec.rates, unchecked=True)
+
 
 def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> Meaning | None:
     """Return the meaning of a spec, or None after noting its problems.
@@ -64,6 +72,8 @@ def resolve(spec: tree.Spec, problems: Problems, broken: Iterable[str] = ()) -> 
     check_lets(spec.lets, scope, problems)
     for assume in spec.assumes:
         check_assume(assume, scope, problems)
+    for rate in spec.rates:
+        check_rate(rate, spec.stream, EventTypes(scope, problems, Place.ASSUME))
     measures = [check_window(window, spec.stream, scope, problems) for window in spec.windows]
     check_windows_together(spec.windows, measures, problems)
     if problems.diagnostics:

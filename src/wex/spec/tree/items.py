@@ -9,7 +9,7 @@ from wex.spec.tree.nodes import Name, Node
 
 if TYPE_CHECKING:
     from wex.spec.problems import Source
-    from wex.spec.tree.nodes import Expr, Int, Real, Regex, Text
+    from wex.spec.tree.nodes import Duration, Expr, Int, Real, Regex, Text
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,16 @@ class Assume(Node):
     """An assumption about every stream: `assume R`, `assume R unchecked`."""
 
     regex: Regex
+    unchecked: bool = False
+
+
+@dataclass(frozen=True)
+class Rate(Node):
+    """An assumption about time: `assume at most 100 events in 1 second`."""
+
+    events: Int | Real
+    unit: Name
+    duration: Duration
     unchecked: bool = False
 
 
@@ -157,6 +167,7 @@ class Spec(Node):
     lets: tuple[Let, ...] = ()
     assumes: tuple[Assume, ...] = ()
     windows: tuple[Window, ...] = ()
+    rates: tuple[Rate, ...] = ()
     source: Source | None = field(default=None, compare=False, kw_only=True)
 
     def __repr__(self) -> str:
@@ -164,4 +175,4 @@ class Spec(Node):
         return f"<Spec of stream {self.stream.name.text}; windows: {windows}>"
 
 
-Item = Stream | Let | Assume | Window
+Item = Stream | Let | Assume | Rate | Window
