@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
@@ -20,7 +21,8 @@ from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
-from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.regions.contexts import FEW_VALUES, contexts_of, thorough_regions, with_few_values
+from wex.analysis.regions.typed import LOOSE
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
@@ -28,11 +30,11 @@ from wex.analysis.witness import concrete_streams, held_starts, open_starts, rep
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wex.analysis.answers import WitnessBuilder
     from wex.analysis.counting.multiset import GrowingCycle
-    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
     from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
     from wex.analysis.start_count import PathReplay
@@ -44,20 +46,34 @@ TOO_MANY_STARTS = "there are too many combinations of starts to explore"
 
 
 class Analysis:
-    """The analysis of one window of a spec."""
+    """The analysis of one window of a spec.
 
-    def __init__(self, meaning: Meaning, index: int, budget: Budget) -> None:
+    `regions_of` makes the region graph. A `quick` analysis asks no second one.
+    """
+
+    def __init__(
+        self,
+        meaning: Meaning,
+        index: int,
+        budget: Budget,
+        regions_of: RegionMethod | None = None,
+        *,
+        quick: bool = False,
+    ) -> None:
         self.meaning = meaning
         self.index = index
         self.budget = budget
         self.began = time.monotonic()
         self.window = analysed_window(meaning, index)
+        self.regions_of = regions_of
+        self.quick = quick or budget.whole is not None
         self._contexts: Contexts | None = None
         with suppress(TooManyError):
-            self._contexts = contexts_of([meaning], [self.window], budget)
+            self._contexts = contexts_of([meaning], [self.window], budget, regions_of=regions_of)
         self.gave_up = False  # there were too many combinations of starts
         # A cycle that can be repeated with the same events: the events before, on and after it.
         self.certificate: tuple[GrowingCycle, list[Event], list[Event], list[Event]] | None = None
+        self._of_few_values: dict[int, Analysis] = {}
         # Events whose repetition adds open starts, for a window with aggregates.
         self.repeated: tuple[Repetition, RepetitionSearch] | None = None
 
@@ -97,7 +113,9 @@ class Analysis:
     @cached_property
     def timed_contexts(self) -> Contexts:
         """Return contexts whose edges also tell whether two events have the same time."""
-        return contexts_of([self.meaning], [self.window], self.budget, moments=True)
+        return contexts_of(
+            [self.meaning], [self.window], self.budget, moments=True, regions_of=self.regions_of
+        )
 
     @property
     def exact(self) -> bool:
@@ -171,7 +189,7 @@ class Analysis:
     @cached_property
     def open(self) -> Answer:
         """Return how many starts can be open at one position: no more than are held."""
-        answer = self._within_budget(Quantity.OPEN, self._open, self.window)
+        answer = self._enclosed("open", self._within_budget(Quantity.OPEN, self._open, self.window))
         most = self.held.bound
         if answer.exact or most is None or (answer.bound is not None and answer.bound <= most):
             return answer
@@ -255,7 +273,8 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        return self._within_budget(Quantity.HELD, self._held, self.planned_window)
+        answer = self._within_budget(Quantity.HELD, self._held, self.planned_window)
+        return self._enclosed("held", answer)
 
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
@@ -408,6 +427,9 @@ class Analysis:
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
+        return self._enclosed("overlap", self._overlap())
+
+    def _overlap(self) -> Answer:
         self.budget.renew()
         try:
             return Overlap(self).answer()
@@ -417,6 +439,45 @@ class Analysis:
                 return self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
+
+    # --- Too many types: other graphs decide what one leaves open
+
+    def _samples(self) -> Iterator[Analysis]:
+        """Yield analyses of some streams, and then of more: what can occur there can occur."""
+        for most in FEW_VALUES:
+            if most not in self._of_few_values:
+                self._of_few_values[most] = self._by(with_few_values(most))
+            yield self._of_few_values[most]
+
+    @cached_property
+    def _thorough(self) -> Analysis:
+        return self._by(thorough_regions)
+
+    def _by(self, regions_of: RegionMethod) -> Analysis:
+        return Analysis(self.meaning, self.index, replace(self.budget, done=0), regions_of)
+
+    def _enclosed(self, name: str, answer: Answer) -> Answer:
+        """Return an answer as other graphs decide it, where there are too many types for an exact one."""
+        loose = self._contexts is not None and self._contexts.regions.method == LOOSE
+        if not loose or self.quick or answer.exact:
+            return answer
+        unbounded: Answer | None = None
+        for sample in self._samples():
+            shown: Answer = getattr(sample, name)
+            if shown.verdict is Verdict.UNBOUNDED:
+                unbounded = shown
+                if shown.growth is Growth.QUADRATIC or name != "overlap":
+                    return shown
+                if not Overlap(self).may_be_quadratic():
+                    return shown
+            elif shown.exact and shown.bound == answer.bound:
+                return shown
+        if unbounded is not None:
+            return unbounded
+        other: Answer = getattr(self._thorough, name)
+        if answer.bound is None or other.exact:
+            return answer if other.verdict is Verdict.UNKNOWN else other
+        return other if other.bound is not None and other.bound < answer.bound else answer
 
 
 def _by_age(events: int) -> str:
