@@ -16,7 +16,10 @@ import wex
 from tests.analysis.fuzz import compare
 from tests.analysis.small import spec_texts
 from tests.analysis.test_regions import assert_same_words, read, words
+from wex.analysis.graphs import TooManyError
+from wex.analysis.regions import typed
 from wex.analysis.regions.graph import Budget
+from wex.analysis.regions.typed import loose_regions, order_regions
 from wex.analysis.verdicts import Analysis
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
@@ -24,7 +27,9 @@ from wex.reference.windows import Definition
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
-    from wex.analysis.regions.graph import Step
+    from tests.analysis.test_regions import Word
+    from wex.analysis.regions.graph import RegionGraph, Step
+    from wex.analysis.regions.query import RegionQuery
     from wex.theory.evaluate import Event, Value
 
 few = settings(max_examples=max(10, settings.default.max_examples // 10))  # type: ignore[union-attr]
@@ -148,10 +153,18 @@ def test_between_constants_there_are_few_whole_numbers(inside: list[str], step: 
 def test_every_stream_is_a_path(text: str) -> None:
     contexts = analysed(text).contexts
     events = events_of(meaning_of(wex.parse(text)), plain=False)[:7]
-    paths = words(contexts.regions)
+    regions = contexts.regions
+    reached: dict[Word, set[int]] = {(): {0}}  # the regions after each word that was read
+
+    def after(word: Word) -> set[int]:
+        if word not in reached:
+            steps = (step for region in after(word[:-1]) for step in regions.edges[region])
+            reached[word] = {to for action, to in steps if action == word[-1]}
+        return reached[word]
+
     for chosen in product(events, repeat=LENGTH):
         word = read(contexts.query, chosen)
-        assert word is None or word in paths
+        assert word is None or after(word)
 
 
 @few
@@ -191,6 +204,62 @@ def right_type(value: Value, name: str) -> bool:
 def test_types_of_few_values(text: str) -> None:
     with mock.patch(CONTEXTS + "finite_regions", return_value=None):
         assert_same_words(text)
+
+
+# --- Graphs of more and of fewer streams
+
+
+@few
+@given(comparing(lookback=3))
+def test_streams_without_ties_have_all_words(text: str) -> None:
+    with mock.patch("wex.analysis.regions.order_types.ties_matter", return_value=True):
+        query = analysed(text).contexts.query
+        tied = exact_regions(query)
+    assert words(exact_regions(query), 3) == words(tied, 3)
+
+
+@few
+@given(comparing(lookback=3))
+def test_graphs_enclose_the_words_of_streams(text: str) -> None:
+    query = analysed(text).contexts.query
+    exact = words(exact_regions(query), 3)
+    for most in (1, 2, 3):
+        some = order_regions(query, Budget(), most)
+        assert some is not None
+        assert words(some, 3) <= exact
+    more = loose_regions(query, Budget())
+    assert more is None or words(more, 3) >= exact
+
+
+@few
+@given(comparing())
+def test_enclosed_verdicts_are_right(text: str) -> None:
+    exact = analysed(text)
+
+    def given_up(query: RegionQuery, budget: Budget, most: int | None = None) -> RegionGraph | None:
+        return None if most is None else order_regions(query, budget, most)
+
+    with (
+        mock.patch(CONTEXTS + "order_regions", given_up),
+        mock.patch("wex.analysis.verdicts.thorough_regions", side_effect=TooManyError),
+    ):
+        enclosed = analysed(text)
+        for name in ("open", "held", "overlap"):
+            one, two = getattr(exact, name), getattr(enclosed, name)
+            if two.verdict == "unbounded":
+                assert one.verdict == "unbounded", name
+                two.witness(5)
+            elif two.verdict == "bounded":
+                assert one.bound is not None, name
+                assert one.bound == two.bound if two.exact else one.bound <= two.bound, name
+
+
+def exact_regions(query: RegionQuery) -> RegionGraph:
+    """Return the graph of all types, built anew."""
+    typed._TYPES.results = typed._GRAPHS.results = ()
+    regions = order_regions(query, Budget())
+    assert regions is not None
+    return regions
 
 
 # --- Verdicts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
@@ -13,8 +14,14 @@ import numpy as np
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import DEAD
-from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.regions.contexts import (
+    FEW_VALUES,
+    contexts_of,
+    thorough_regions,
+    with_few_values,
+)
 from wex.analysis.regions.graph import Budget
+from wex.analysis.regions.typed import LOOSE
 from wex.analysis.stream_search import paths_of_streams
 from wex.analysis.window_tables import analysed_window
 from wex.analysis.witness import concrete_streams, replayed_windows, table_of
@@ -231,6 +238,28 @@ class _WindowPair:
         if not faithful:
             windows = self._analysed(plain=True)
         contexts = contexts_of(self.meanings, windows, Budget.current(EFFORT))
+        found = self._along(contexts, windows, what, faithful=faithful, prefers=prefers)
+        if found.holds is None and contexts.regions.method == LOOSE:
+            # Too many types for an exact answer: some streams may show a difference.
+            for regions_of in (*map(with_few_values, FEW_VALUES), thorough_regions):
+                with suppress(TooManyError):
+                    budget = Budget.current(EFFORT)
+                    others = contexts_of(self.meanings, windows, budget, regions_of=regions_of)
+                    other = self._along(others, windows, what, faithful=faithful, prefers=prefers)
+                    if other.holds is False or (other.holds and regions_of is thorough_regions):
+                        return other
+        return found
+
+    def _along(
+        self,
+        contexts: Contexts,
+        windows: Sequence[AnalysedWindow],
+        what: str,
+        *,
+        faithful: bool,
+        prefers: bool,
+    ) -> SpecComparison:
+        """Return the comparison on the streams of some contexts."""
         present = ((window, which) for which, window in enumerate(windows))
         trackers = [
             None if index is None else StartTracker(Starts(contexts, *next(present)))

@@ -179,8 +179,7 @@ class Overlap:
         if longest:
             return None
         timed = self.window.clauses.within_time is not None
-        near = backwards(starts.graph.items(), endless) & starts.alive
-        pump = next(starts.pumps(near, same_moment=timed), None)
+        pump = self._quadratic_pump(starts, endless)
         if pump is not None:
             builder = self._pumping(starts, pump, endless)
             return self._unbounded(Growth.QUADRATIC, QUADRATIC_REASON, builder)
@@ -188,6 +187,17 @@ class Overlap:
         if pump is not None:
             return self._unbounded(Growth.LINEAR, LINEAR_REASON, self._pumping(starts, pump, set()))
         return None
+
+    def _quadratic_pump(self, starts: Starts, endless: Set[Place]) -> Pump | None:
+        """Return a cycle that accumulates starts which can have an unbounded number of windows."""
+        timed = self.window.clauses.within_time is not None
+        near = backwards(starts.graph.items(), endless) & starts.alive
+        return next(starts.pumps(near, same_moment=timed), None)
+
+    def may_be_quadratic(self) -> bool:
+        """Tell whether the regions allow quadratic growth, though some paths may be those of no stream."""
+        endless = self.starts.endless() & self.starts.alive
+        return self._quadratic_pump(self.starts, endless) is not None
 
     def _unbounded(self, growth: Growth, reason: str, builder: WitnessBuilder) -> Answer:
         """Return "unbounded"; with `within DURATION` only if a small stream confirms it."""

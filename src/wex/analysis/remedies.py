@@ -46,7 +46,7 @@ def remedy(meaning: Meaning, index: int, budget: Budget) -> Remedy | None:
         if best and changed.within:  # an arbitrary number is worse than a choice of windows
             break
         share = replace(budget, work=int(budget.work * SHARE), done=0)
-        held = Analysis(with_window(meaning, index, changed), index, share).held
+        held = Analysis(with_window(meaning, index, changed), index, share, quick=True).held
         if held.bound is None or (best and best.bound <= held.bound):
             continue
         best = Remedy(clause, held.bound)

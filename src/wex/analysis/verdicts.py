@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
@@ -21,19 +22,19 @@ from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.rates import most_in_time
-from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
+from wex.analysis.regions.typed import LOOSE
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
-from wex.analysis.window_tables import analysed_window
+from wex.analysis.subject import Subject
 from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
-from wex.stages import is_pruned
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wex.analysis.answers import WitnessBuilder
-    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
     from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
     from wex.analysis.start_count import Certificate, PathReplay
@@ -44,94 +45,27 @@ if TYPE_CHECKING:
 TOO_MANY_STARTS = "there are too many combinations of starts to explore"
 
 
-class Analysis:
-    """The analysis of one window of a spec."""
+class Analysis(Subject):
+    """The analysis of one window of a spec. If it is `quick`, it asks no second region graph."""
 
-    def __init__(self, meaning: Meaning, index: int, budget: Budget, *, least: bool = True) -> None:
-        """Analyse a window; without `least` its plan is the one before the stage "least form"."""
-        self.least = least
-        self.meaning = meaning
-        self.index = index
-        self.budget = budget
+    def __init__(
+        self,
+        meaning: Meaning,
+        index: int,
+        budget: Budget,
+        regions_of: RegionMethod | None = None,
+        *,
+        quick: bool = False,
+        least: bool = True,
+    ) -> None:
         self.began = time.monotonic()
-        self.window = analysed_window(meaning, index)
-        self._contexts: Contexts | None = None
-        with suppress(TooManyError):
-            self._contexts = contexts_of([meaning], [self.window], budget)
+        super().__init__(meaning, index, budget, regions_of, least=least)
+        self.quick = quick or budget.whole is not None
         self.gave_up = False  # there were too many combinations of starts
         self.certificate: Certificate | None = None  # that any number of starts can be open
         # Events whose repetition adds open starts, for a window with aggregates.
         self.repeated: tuple[Repetition, RepetitionSearch] | None = None
-
-    @property
-    def contexts(self) -> Contexts:
-        """Return the contexts of the window; raise TooManyError if there are too many."""
-        if self._contexts is None:
-            raise TooManyError
-        return self._contexts
-
-    @property
-    def regions(self) -> tuple[int, str]:
-        """Return the number of regions, and the method that found them."""
-        regions = None if self._contexts is None else self._contexts.regions
-        return (0, "none") if regions is None else (len(regions.edges), regions.method)
-
-    @cached_property
-    def starts(self) -> Starts:
-        """Return the starts of the window, in the contexts where they can be."""
-        return Starts(self.contexts, self.window)
-
-    @cached_property
-    def planned_window(self) -> AnalysedWindow:
-        """Return the window as a plan runs it, which never looks ahead, but before its least form."""
-        clauses, having = self.window.clauses, self.window.compiled.window.having
-        if clauses.within_events is None and not having and not clauses.running:
-            return self.window  # nothing needs to look ahead
-        return analysed_window(self.meaning, self.index, planned=True, least=False)
-
-    @cached_property
-    def planned_starts(self) -> Starts:
-        """Return the starts that such a plan would hold."""
-        if self.planned_window is self.window:
-            return self.starts
-        return Starts(self.contexts, self.planned_window)
-
-    @cached_property
-    def is_pruned(self) -> bool:
-        """Tell whether a plan drops starts that no stream lets end."""
-        return self.least and is_pruned(self.meaning, self.index)
-
-    @cached_property
-    def held_window(self) -> AnalysedWindow:
-        """Return the window as a plan runs it, in its least form."""
-        if not self.is_pruned:
-            return self.planned_window
-        return analysed_window(self.meaning, self.index, planned=True)
-
-    @cached_property
-    def held_starts(self) -> Starts:
-        """Return the starts that a plan holds."""
-        if not self.is_pruned:
-            return self.planned_starts
-        return Starts(
-            contexts_of([self.meaning], [self.held_window], self.budget), self.held_window
-        )
-
-    @cached_property
-    def timed_contexts(self) -> Contexts:
-        """Return contexts whose edges also tell whether two events have the same time."""
-        return contexts_of([self.meaning], [self.window], self.budget, moments=True)
-
-    def timed(self, window: AnalysedWindow) -> Contexts:
-        """Return such contexts for the window before or in its least form."""
-        if window.compiled is self.window.compiled:
-            return self.timed_contexts
-        return contexts_of([self.meaning], [window], self.budget, moments=True)
-
-    @property
-    def exact(self) -> bool:
-        """Tell whether counting on the automata gives exact numbers of windows."""
-        return self.contexts.regions.exact and self.window.faithful
+        self._of_few_values: dict[int, Analysis] = {}
 
     # --- Answers
 
@@ -202,7 +136,7 @@ class Analysis:
     @cached_property
     def open(self) -> Answer:
         """Return how many starts can be open at one position: no more than are held."""
-        answer = self._within_budget(Quantity.OPEN, self._open, self.window)
+        answer = self._enclosed("open", self._within_budget(Quantity.OPEN, self._open, self.window))
         most = self.held.bound
         if answer.exact or most is None or (answer.bound is not None and answer.bound <= most):
             return answer
@@ -286,7 +220,8 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        return self._within_budget(Quantity.HELD, self._held, self.held_window)
+        answer = self._within_budget(Quantity.HELD, self._held, self.held_window)
+        return self._enclosed("held", answer)
 
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.held_starts, self.held_window
@@ -450,6 +385,9 @@ class Analysis:
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
+        return self._enclosed("overlap", self._overlap())
+
+    def _overlap(self) -> Answer:
         self.budget.renew()
         try:
             return Overlap(self).answer()
@@ -459,6 +397,46 @@ class Analysis:
                 return self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
+
+    # --- Too many types: other graphs decide what one leaves open
+
+    def _samples(self) -> Iterator[Analysis]:
+        """Yield analyses of some streams, and then of more: what can occur there can occur."""
+        for most in FEW_VALUES:
+            if most not in self._of_few_values:
+                self._of_few_values[most] = self._by(with_few_values(most))
+            yield self._of_few_values[most]
+
+    @cached_property
+    def _thorough(self) -> Analysis:
+        return self._by(thorough_regions)
+
+    def _by(self, regions_of: RegionMethod) -> Analysis:
+        budget = replace(self.budget, done=0)
+        return Analysis(self.meaning, self.index, budget, regions_of, least=self.least)
+
+    def _enclosed(self, name: str, answer: Answer) -> Answer:
+        """Return an answer as other graphs decide it, where there are too many types for an exact one."""
+        loose = self._contexts is not None and self._contexts.regions.method == LOOSE
+        if not loose or self.quick or answer.exact:
+            return answer
+        unbounded: Answer | None = None
+        for sample in self._samples():
+            shown: Answer = getattr(sample, name)
+            if shown.verdict is Verdict.UNBOUNDED:
+                unbounded = shown
+                if shown.growth is Growth.QUADRATIC or name != "overlap":
+                    return shown
+                if not Overlap(self).may_be_quadratic():
+                    return shown
+            elif shown.exact and shown.bound == answer.bound:
+                return shown
+        if unbounded is not None:
+            return unbounded
+        other: Answer = getattr(self._thorough, name)
+        if answer.bound is None or other.exact:
+            return answer if other.verdict is Verdict.UNKNOWN else other
+        return other if other.bound is not None and other.bound < answer.bound else answer
 
 
 def _by_age(events: int) -> str:

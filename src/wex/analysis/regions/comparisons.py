@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.spec.types import BOOL
@@ -23,7 +24,7 @@ from wex.theory.solver import UndecidedError
 from wex.theory.terms import Comparison, Constant, Field, IsFirst, Truth, atoms
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from wex.analysis.regions.query import RegionQuery
     from wex.theory.letters import Row
@@ -98,10 +99,17 @@ def tests_of(query: RegionQuery) -> Tests:
     return Tests(tuple(tests), moved, tuple(deepest))
 
 
-def groups_of(tests: Tests, query: RegionQuery) -> list[Kinds | Compared] | None:
-    """Return the groups of tests that share fields; None if one of them needs more than comparisons."""
+def groups_of(
+    tests: Tests, query: RegionQuery, free: Collection[int] = ()
+) -> list[Kinds | Compared] | None:
+    """Return the groups of tests that share fields; None if one of them needs more than comparisons.
+
+    A test that is `free` has any outcome at any event, as if it read a field of its own.
+    """
     groups: list[tuple[set[str], list[int]]] = []
     for number, test in enumerate(tests.tests):
+        if number in free:
+            continue
         names, members = {field.name for field in terms.fields(test)}, [number]
         for group in [group for group in groups if group[0] & names]:
             groups.remove(group)
@@ -115,7 +123,7 @@ def groups_of(tests: Tests, query: RegionQuery) -> list[Kinds | Compared] | None
         if one is None:
             return None
         found.append(one)
-    return found
+    return found + [Kinds((number,), ((False,), (True,))) for number in free]
 
 
 def _kinds(own: Mapping[int, Atom], query: RegionQuery) -> Kinds | None:
@@ -201,3 +209,58 @@ def whole_range(group: Compared) -> Sequence[int]:
     if not numbers:
         return range(0)
     return range(min(numbers).__floor__(), max(numbers).__ceil__() + 1)
+
+
+def ties_matter(group: Compared) -> bool:
+    """Tell whether values that are equal, though to no constant, have to be told from others.
+
+    A test that is not about equality puts one of two equal values below the other: `x > y` is false
+    for them, as it is if x is below y. If no cycle of tests puts a value below itself, these directions
+    belong to an order of all values of a stream and of its continuations. If every value is moved a
+    little along this order, equal ones part, and no test has another outcome: streams without
+    such ties have the words of all streams.
+
+    All events have the same tests, so a cycle of values is a closed walk of fields whose steps in
+    time add up to 0. There is none if, among fields that reach each other, all closed walks lead
+    forwards or all lead backwards.
+
+    >>> from wex.spec.types import REAL
+    >>> x, before = Field("x", 0, REAL), Field("x", -1, REAL)
+    >>> rising = {0: Comparison(">", x, before), 1: Comparison(">", x, Field("x", -2, REAL))}
+    >>> ties_matter(Compared(rising, {"x": x}, {}))
+    False
+    >>> ties_matter(Compared({**rising, 2: Comparison("<", x, before)}, {"x": x}, {}))
+    True
+    """
+    steps: list[tuple[str, str, int]] = []  # the lower field, the higher one, and how much later
+    for test in group.tests.values():
+        if isinstance(test.left, Field) and isinstance(test.right, Field):
+            if test.op in ("=", "!="):
+                return True
+            pair = (test.left, test.right)
+            low, high = pair if test.op in (">", "<=") else pair[::-1]
+            steps.append((low.name, high.name, high.offset - low.offset))
+    forwards = _least_walks(steps)
+    backwards = _least_walks([(low, high, -later) for low, high, later in steps])
+    for name in group.fields:
+        component = [
+            other for other in group.fields if {(name, other), (other, name)} <= forwards.keys()
+        ]
+        if not any(
+            all(least[other, other] > 0 for other in component) for least in (forwards, backwards)
+        ):
+            return True
+    return False
+
+
+def _least_walks(steps: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str], int]:
+    """Return how late a walk from a field to another one ends at least; not above 0 on a cycle that goes back."""
+    least: dict[tuple[str, str], int] = {}
+    for low, high, later in steps:
+        least[low, high] = min(later, least.get((low, high), later))
+    names = sorted({name for pair in least for name in pair})
+    for middle, low, high in product(names, repeat=3):  # Floyd and Warshall
+        if (low, middle) in least and (middle, high) in least:
+            walk = least[low, middle] + least[middle, high]
+            least[low, high] = min(walk, least.get((low, high), walk))
+    return least

@@ -6,9 +6,9 @@ the events that can come, with the class that each window reads; starts move alo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.rates import Rates
@@ -16,12 +16,12 @@ from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
 from wex.analysis.regions.symbolic import symbolic_regions
-from wex.analysis.regions.typed import order_regions
+from wex.analysis.regions.typed import loose_regions, order_regions
 from wex.automata.explore import Exploration
 from wex.theory.terms import Always
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wex.analysis.regions.graph import Budget, Step
     from wex.analysis.window_tables import AnalysedWindow
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
+RegionMethod: TypeAlias = "Callable[[RegionQuery, Budget], RegionGraph]"
+FEW_VALUES = (2, 3, 4)  # at a time, in streams that show what can occur
+MORE = 4  # times the steps for all types, where they alone can decide
 MOST_CLASSES = 256  # of events of a window: with more, any event may follow any other
 
 Context = tuple[int, tuple[int, ...], tuple[int, ...]]  # region, assumption states, prefix states
@@ -112,14 +115,46 @@ class Contexts:
         return self._numbers.path_to(context)
 
 
+def all_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
+    """Return a region graph in which every stream has its path, by the first method that applies."""
+    return (
+        finite_regions(query, budget)
+        or order_regions(query, budget)
+        or loose_regions(query, budget)
+        or symbolic_regions(query, budget)
+    )
+
+
+def thorough_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
+    """Return a region graph that takes more time: of all types, or refined by a solver."""
+    more = replace(budget, work=MORE * budget.work, done=0)
+    return order_regions(query, more) or symbolic_regions(query, budget)
+
+
+def with_few_values(most: int) -> RegionMethod:
+    """Return the method for graphs of some streams: those with few different values at a time."""
+
+    def regions_of(query: RegionQuery, budget: Budget) -> RegionGraph:
+        regions = order_regions(query, budget, most)
+        if regions is None:
+            raise TooManyError
+        return regions
+
+    return regions_of
+
+
 def contexts_of(
     meanings: Sequence[Meaning],
     windows: Sequence[AnalysedWindow],
     budget: Budget,
     *,
     moments: bool = False,
+    regions_of: RegionMethod | None = None,
 ) -> Contexts:
-    """Return the contexts of some windows under the assumptions of all specs."""
+    """Return the contexts of some windows under the assumptions of all specs.
+
+    `regions_of` makes the region graph, or raises TooManyError.
+    """
     # Assumptions that two specs share count once.
     distinct = {meaning.expanded.assumes: meaning for meaning in meanings}
     all_assumptions = [
@@ -128,16 +163,16 @@ def contexts_of(
     assumptions = [assumption for assumption in all_assumptions if assumption.live[0]]
     budget.renew()
     if max((len(window.masks) for window in windows), default=0) > MOST_CLASSES:
+        if regions_of is not None:
+            raise TooManyError
         return free_contexts(windows, budget)
     widest = max(meanings, key=lambda meaning: len(meaning.nullable))
     query = query_of(widest, windows, assumptions, rates=Rates.of(meanings), moments=moments)
     try:
-        regions: RegionGraph = (
-            finite_regions(query, budget)
-            or order_regions(query, budget)
-            or symbolic_regions(query, budget)
-        )
+        regions = (regions_of or all_regions)(query, budget)
     except TooManyError:  # too many predicates at once: then any event may follow any other
+        if regions_of is not None:
+            raise
         budget.renew()
         return free_contexts(windows, budget)
     if len(assumptions) < len(all_assumptions):

@@ -20,21 +20,23 @@ hold after *every* stream, such as dropping a start at run time, may rely on it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key
 from itertools import combinations, count, islice, pairwise, permutations
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from wex.analysis.regions.comparisons import constants_in, whole_range
+from wex.analysis.regions.comparisons import constants_in, ties_matter, whole_range
+from wex.automata.explore import Exploration
 from wex.theory.evaluate import COMPARE
 from wex.theory.terms import MIRRORED, Constant, Field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from wex.analysis.regions.comparisons import Compared, Known
     from wex.theory.evaluate import Value
+    from wex.theory.terms import Comparison
 
 Slot: TypeAlias = tuple[str, int]  # a field, and the age of the event
 Code: TypeAlias = int | None  # a relation or a place; None: an event is missing
@@ -48,13 +50,24 @@ OTHER = -1  # the place of a text that is none of the constants
 class OrderTypes:
     """The types of one group: the initial one, and those that can follow a type.
 
-    The values of an event are inserted one after the other, in the order of `names`. A type is
-    extended by their codes, and from these and its own codes the next type is chosen.
+    The values of an event are inserted one after the other, in the order of `names`. Each insertion
+    adds the codes of its value; a code that no later value needs is dropped at once, so that events
+    which differ in nothing else are followed as one. With `most` only types with at most so many
+    different values beside the constants are followed: every path of them is still that of a stream.
+
+    Types are numbered in the order of their discovery, in `numbers`; the initial one is 0.
     """
 
-    def __init__(self, group: Compared) -> None:
+    def __init__(self, group: Compared, most: int | None = None) -> None:
         self.group = group
+        self.most = most
         self.ordered = group.ordered
+        self.ties = not self.ordered or most is not None or ties_matter(group)
+        # Few values need not be those of constants, unless a test asks for them.
+        self.at_constants = most is None or any(
+            test.op in ("=", "!=") and isinstance(test.right, Constant)
+            for test in group.tests.values()
+        )
         self.meets = min(
             (_closed(group, names) for names in _orders(group)),
             key=lambda meets: sum(map(len, meets.values())),
@@ -62,8 +75,16 @@ class OrderTypes:
         self.names = tuple(self.meets)
         self.constants = self._constants()
         self.depth = max((age for own in self.meets.values() for _, age in own), default=0)
-        self._place_codes()
-        self.initial: Type = (0, *(None for _ in range(self.size - 1)))
+        layouts = [self._layout(count) for count in range(len(self.names) + 1)]
+        self.insertions = [
+            _Insertion(self, name, before, after, last=name == self.names[-1])
+            for name, (before, after) in zip(self.names, pairwise(layouts), strict=True)
+        ]
+        initial: Type = (0, *(None for _ in range(layouts[0].size - 1)))
+        codes = [insertion.numbers for insertion in self.insertions]
+        self.numbers = codes[0]
+        self.numbers.add([initial])
+        self._stages = [*zip(self.insertions, [*codes[1:], self.numbers], strict=True)]
 
     def _constants(self) -> dict[str, list[Known]]:
         """Return for each field the constants among which its place has to be known.
@@ -90,68 +111,61 @@ class OrderTypes:
             for name, own in constants.items()
         }
 
-    def _place_codes(self) -> None:
-        """Give every relation a place in a type, or behind it where values are inserted."""
-        pairs: dict[tuple[Slot, Slot], int] = {}
-        places: dict[Slot, int] = {}
+    def _layout(self, count: int) -> _Layout:
+        """Return where the codes are that later values need, after `count` insertions of an event."""
+        pairs: set[tuple[Slot, Slot]] = set()
+        places: set[Slot] = set()
+        done = self.names[:count]
         for name, own in self.meets.items():
-            earlier = [slot for slot in own if slot[1]]
-            for newer, older in _pairs(earlier, self.names):
-                for by in range(min(newer[1], older[1])):
-                    pairs.setdefault((_aged(newer, -by), _aged(older, -by)), 0)
-            if self.constants[name]:
-                for slot in earlier:
-                    for by in range(slot[1]):
-                        places.setdefault(_aged(slot, -by), 0)
-        old_pairs, old_places = sorted(pairs), sorted(places)
-        pairs = {pair: index for index, pair in enumerate(old_pairs, 1)}
-        places = {slot: index for index, slot in enumerate(old_places, 1 + len(pairs))}
-        index = self.size = 1 + len(pairs) + len(places)
-        for name, own in self.meets.items():
-            for slot in own:
-                pairs[(name, 0), slot] = index
-                index += 1
-            if self.constants[name]:
-                places[name, 0] = index
-                index += 1
-        self.pairs, self.places = pairs, places
-        sources = [pairs[_aged(newer, -1), _aged(older, -1)] for newer, older in old_pairs]
-        sources += [places[_aged(slot, -1)] for slot in old_places]
-        self._next = _getter(sources)
-        self.insertions = [_Insertion(self, name) for name in self.names]
+            for events in range(name in done, self.depth + 1):  # until a value of the field comes
+                slots = [_aged(slot, -events) for slot in own if slot[1] >= events]
+                slots = [slot for slot in slots if slot[1] or slot[0] in done]
+                pairs.update(_pairs(slots, self.names))
+                if self.constants[name]:
+                    places.update(slots)
+        return _Layout(
+            {pair: index for index, pair in enumerate(sorted(pairs), 1)},
+            {slot: index for index, slot in enumerate(sorted(places), 1 + len(pairs))},
+        )
 
-    def extended(self, type_: Type) -> list[Outcome]:
-        """Return the type with the codes of each event that can come, and the tests that hold for it."""
-        partial: list[Outcome] = [(type_, 0)]
-        for insertion in self.insertions:
-            partial = [
-                (codes + new, bits | more)
-                for codes, bits in partial
-                for new, more in insertion.outcomes(codes)
-            ]
-        return partial
+    def steps(self, number: int) -> list[tuple[int, int]]:
+        """Return the tests that hold, and the type afterwards, for each event that can come."""
+        partial = {(0, number): None}  # a set with an order
+        for insertion, targets in self._stages:
+            partial = {
+                (bits | more, after): None
+                for bits, before in partial
+                for more, after in insertion.steps(before, targets)
+            }
+        return list(partial)
 
-    def after(self, extended: Type) -> Type:
-        """Return the type after an event."""
-        seen = extended[0]
-        assert seen is not None
-        return (min(seen + 1, self.depth), *self._next(extended))
+    def ways(self, number: int, bits: int) -> Iterator[tuple[int, tuple[Type, ...]]]:
+        """Yield the types after events for which just these tests hold, with the codes of their values."""
+
+        def inserted(codes: Type, done: int) -> Iterator[tuple[int, tuple[Type, ...]]]:
+            if done == len(self.insertions):
+                if codes in self.numbers:
+                    yield self.numbers[codes], ()
+                return
+            insertion = self.insertions[done]
+            for new, more in insertion.outcomes(codes):
+                if more == bits & insertion.mask:
+                    for after, rest in inserted(insertion.after(codes + new), done + 1):
+                        yield after, (new, *rest)
+
+        return inserted(self.numbers.states[number], 0)
 
     def value(
-        self, insertion: _Insertion, extended: Type, values: Callable[[Slot], Value]
+        self, insertion: _Insertion, seen: int, new: Type, values: Callable[[Slot], Value]
     ) -> Value:
         """Return a value that has the codes of an insertion, given those that it meets."""
         known: list[tuple[int, Value]] = []  # the relation to a value, and the value
-        seen = extended[0]
-        assert seen is not None
-        for slot in insertion.meets:
+        for slot, code in zip(insertion.meets, new, strict=False):
             if slot[1] <= seen:
-                code = extended[self.pairs[(insertion.name, 0), slot]]
                 assert code is not None
                 known.append((code, values(slot)))
-        constants = self.constants[insertion.name]
-        place = extended[self.places[insertion.name, 0]] if constants else None
-        for index, constant in enumerate(constants):
+        for index, constant in enumerate(self.constants[insertion.name]):
+            place = new[-1]
             assert place is not None
             code = _sign(place - 2 * index - 1) if self.ordered else int(place != index)
             known.append((code, constant))
@@ -168,42 +182,94 @@ class OrderTypes:
         return between(low, high)
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Where the codes of pairs and places are; the first code is the number of earlier events."""
+
+    pairs: Mapping[tuple[Slot, Slot], int]
+    places: Mapping[Slot, int]
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.pairs) + len(self.places)
+
+
 class _Insertion:
     """Inserts the value of one field into the order of the values that it meets."""
 
-    def __init__(self, types: OrderTypes, name: str) -> None:
+    def __init__(
+        self, types: OrderTypes, name: str, before: _Layout, after: _Layout, *, last: bool
+    ) -> None:
         self.name = name
+        self.last = last  # of its event
+        self.numbers: Exploration[Type, None] = Exploration()
+        self._rows: dict[int, list[tuple[int, int]]] = {}
         self.types = types
         self.meets = types.meets[name]
         self.constants = types.constants[name]
         self.listed = types.group.listed.get(name)
         self.whole = types.group.fields[name].kind == "whole"
-        self._pairs = {
-            (newer, older): types.pairs[newer, older]
-            for newer, older in _pairs(self.meets, types.names)
-        }
-        read = [*self._pairs.values()]
-        if self.constants:
-            read += [types.places[slot] for slot in self.meets]
-        self._read = read
+        pairs = [before.pairs[pair] for pair in _pairs(self.meets, types.names)]
+        read = pairs + [before.places[slot] for slot in self.meets if self.constants]
         self._key = _getter([0, *read])
         self._known: dict[Type, list[Outcome]] = {}
-        # Each test that reads the new value: its number, the operator, and what it is compared with.
-        self.tests: list[tuple[int, str, Slot | Known]] = []
+        self._read = _relations(self.meets, self.constants, types, before)
+        # Of the codes before and the new ones, those that are kept.
+        new = {((name, 0), slot): at for at, slot in enumerate(self.meets, before.size)}
+        places = {**before.places, (name, 0): before.size + len(self.meets)}
+        codes = {**before.pairs, **new}
+        self._kept = _getter(
+            [0, *(codes[pair] for pair in after.pairs), *(places[slot] for slot in after.places)]
+        )
+        self._fits = None if types.most is None else _few_values(after, types.most, int(last))
+        # Each test that reads the new value, as a set; where the code of its relation is, or what place
+        # among the constants is 0 in it; and the relations for which it holds.
+        self._tests: list[tuple[int, int, int | None, list[int]]] = []
         for number, test in types.group.tests.items():
-            left, right, op = test.left, test.right, test.op
-            assert isinstance(left, Field)
-            if isinstance(right, Constant):
-                if left.name == name:
-                    self.tests.append((number, op, right.value))
-                continue
-            assert isinstance(right, Field)
-            newer, older = (left.name, -left.offset), (right.name, -right.offset)
-            if _is_newer(newer, older, types.names):
-                if newer[0] == name:
-                    self.tests.append((number, op, older))
-            elif older[0] == name:
-                self.tests.append((number, MIRRORED[op], newer))
+            found = self._test(test)
+            if found is not None:
+                op, other = found
+                at, zero = -1, None
+                if isinstance(other, tuple):
+                    at = self.meets.index(other)
+                else:
+                    index = self.constants.index(other)
+                    zero = 2 * index + 1 if types.ordered else index
+                holding = [relation for relation in (-1, 0, 1) if COMPARE[op](relation, 0)]
+                self._tests.append((1 << number, at, zero, holding))
+        self.mask = sum(test for test, _, _, _ in self._tests)
+
+    def _test(self, test: Comparison) -> tuple[str, Slot | Known] | None:
+        """Return how a test compares the new value, and with what; None if it reads a newer one."""
+        left, right, op = test.left, test.right, test.op
+        assert isinstance(left, Field)
+        if isinstance(right, Constant):
+            return (op, right.value) if left.name == self.name else None
+        assert isinstance(right, Field)
+        newer, older = (left.name, -left.offset), (right.name, -right.offset)
+        if not _is_newer(newer, older, self.types.names):
+            newer, older, op = older, newer, MIRRORED[op]
+        return (op, older) if newer[0] == self.name else None
+
+    def steps(self, number: int, targets: Exploration[Type, None]) -> list[tuple[int, int]]:
+        """Return for each value that can come the tests that hold, and the number of the codes kept."""
+        row = self._rows.get(number)
+        if row is None:
+            codes = self.numbers.states[number]
+            after = ((bits, self.after(codes + new)) for new, bits in self.outcomes(codes))
+            row = self._rows[number] = [
+                (bits, targets[kept])
+                for bits, kept in after
+                if self._fits is None or self._fits(kept)
+            ]
+        return row
+
+    def after(self, codes: Type) -> Type:
+        """Return the codes that are kept of those before the value and its own."""
+        kept = self._kept(codes)
+        seen = kept[0]
+        assert seen is not None
+        return (min(seen + 1, self.types.depth), *kept[1:]) if self.last else kept
 
     def outcomes(self, codes: Type) -> list[Outcome]:
         """Return the codes that a new value can have, each with the tests that then hold."""
@@ -216,96 +282,120 @@ class _Insertion:
     def _outcomes(self, codes: Type) -> Iterator[Outcome]:
         seen = codes[0]
         assert seen is not None
-        present = [slot for slot in self.meets if slot[1] <= seen]
-        line = self._line(codes, present)
-        ordered = self.types.ordered
-        spots = (
-            range(2 * len(line) + 1) if ordered else [*range(1, 2 * len(line), 2), 2 * len(line)]
-        )
-        for spot in spots:
-            if not self._allowed(spot, line):
+        line = self._line(codes, seen)
+        count, ordered = len(self.meets), self.types.ordered
+        # The spot of each member of the line is odd; None if it is missing.
+        spots: list[int | None] = [None] * (count + len(self.constants))
+        for rank, members in enumerate(line):
+            for member in members:
+                spots[member] = 2 * rank + 1
+        known = [at for at in spots[count:] if at is not None]
+        ends = 2 * len(line)
+        for spot in range(ends + 1) if ordered else (*range(1, ends, 2), ends):
+            if not self._allowed(spot, known):
                 continue
-            relations: dict[Slot, int] = {}
-            place = 0 if ordered else OTHER
-            for rank, members in enumerate(line):
-                relation = _sign(spot - 2 * rank - 1) if ordered else int(spot != 2 * rank + 1)
-                for member in members:
-                    if isinstance(member, tuple):
-                        relations[member] = relation
-                    elif ordered:
-                        place += (relation >= 0) + (relation > 0)
-                    elif relation == 0:
-                        place = member
-            new: list[Code] = [relations.get(slot) for slot in self.meets]
-            if self.constants:
-                new.append(place)
-            yield tuple(new), self._bits(relations, place)
-
-    def _line(self, codes: Type, present: Sequence[Slot]) -> list[list[Slot | int]]:
-        """Return the values that the new one meets and its constants, in order; equals together."""
-
-        def relation(one: Slot | int, two: Slot | int) -> int:
-            if isinstance(one, int):
-                return one - two if isinstance(two, int) else -relation(two, one)
-            if isinstance(two, int):
-                own = self.types.constants[one[0]].index(self.constants[two])
-                place = codes[self.types.places[one]]
-                assert place is not None
-                return _sign(place - 2 * own - 1) if self.types.ordered else int(place != own)
-            if one == two:
-                return 0
-            code = codes[
-                self._pairs[one, two] if (one, two) in self._pairs else self._pairs[two, one]
-            ]
-            assert code is not None
-            return code if (one, two) in self._pairs else -code
-
-        members: list[Slot | int] = [*present, *range(len(self.constants))]
-        if self.types.ordered:
-            members.sort(key=cmp_to_key(relation))
-        line: list[list[Slot | int]] = []
-        for member in members:
-            same = next((own for own in line if relation(own[0], member) == 0), None)
-            if same is None:
-                line.append([member])
+            if ordered:
+                new: list[Code] = [
+                    None if at is None else (spot > at) - (spot < at) for at in spots[:count]
+                ]
+                place = sum((spot >= at) + (spot > at) for at in known)
             else:
-                same.append(member)
+                new = [None if at is None else int(spot != at) for at in spots[:count]]
+                place = known.index(spot) if spot in known else OTHER
+            if known:
+                new.append(place)
+            bits = 0
+            for test, index, zero, holding in self._tests:
+                relation = new[index] if zero is None else _sign(place - zero)
+                if relation in holding:  # not if an event is missing
+                    bits |= test
+            yield tuple(new), bits
+
+    def _line(self, codes: Type, seen: int) -> list[list[int]]:
+        """Return the values that the new one meets and its constants, in order; equals together.
+
+        They are numbered, the constants last.
+        """
+        count = len(self.meets)
+        line = [[count + index] for index in range(len(self.constants))]
+        for member, (_, age) in enumerate(self.meets):
+            if age > seen:
+                continue
+            relations = self._read[member]
+            for rank, others in enumerate(line):
+                index, times, zero = relations[others[0]]
+                relation = times * codes[index] - zero  # type: ignore[operator]
+                if relation == 0:
+                    others.append(member)
+                    break
+                if relation < 0 and self.types.ordered:
+                    line.insert(rank, [member])
+                    break
+            else:
+                line.append([member])
         return line
 
-    def _allowed(self, spot: int, line: Sequence[Sequence[Slot | int]]) -> bool:
-        """Tell whether the field can have a value at a spot: an odd one is that of a member of the line."""
-        here = line[spot // 2] if spot % 2 else ()
-        constant = next((self.constants[m] for m in here if isinstance(m, int)), None)
+    def _allowed(self, spot: int, known: Sequence[int]) -> bool:
+        """Tell whether the field can have a value at a spot; `known` are those of its constants."""
+        constant = self.constants[known.index(spot)] if spot in known else None
         if self.listed is not None:
             return constant is not None and constant in self.listed
+        if spot % 2 and constant is None and not self.types.ties:
+            return False
         if not self.whole:
-            return True
+            return constant is None or self.types.at_constants
         if constant is not None:
             return Fraction(constant).denominator == 1
-        if not self.types.ordered:
-            return True
-        ranks = [
-            2 * rank + 1
-            for rank, members in enumerate(line)
-            if any(isinstance(member, int) for member in members)
-        ]
-        return not ranks or spot < ranks[0] or spot > ranks[-1]
+        return not self.types.ordered or not known or not known[0] < spot < known[-1]
 
-    def _bits(self, relations: dict[Slot, int], place: int) -> int:
-        bits = 0
-        for number, op, other in self.tests:
-            if isinstance(other, tuple):
-                if other not in relations:
-                    continue  # a missing event: the test fails
-                relation = relations[other]
-            else:
-                index = self.constants.index(other)
-                relation = (
-                    _sign(place - 2 * index - 1) if self.types.ordered else int(place != index)
-                )
-            if COMPARE[op](relation, 0):
-                bits |= 1 << number
-        return bits
+
+def _relations(
+    meets: Sequence[Slot], constants: Sequence[Known], types: OrderTypes, layout: _Layout
+) -> list[list[tuple[int, int, int]]]:
+    """Return for each value how codes tell its relation to the others, and then to constants.
+
+    The relation is a code, times a factor, less a number: the place that is that of the constant.
+    """
+    rows: list[list[tuple[int, int, int]]] = []
+    for one in meets:
+        row: list[tuple[int, int, int]] = []
+        for two in meets:
+            direct = (one, two) in layout.pairs
+            index = layout.pairs.get((one, two) if direct else (two, one), 0)
+            row.append((index, 1 if direct else -1, 0))
+        for constant in constants:
+            own = types.constants[one[0]].index(constant)
+            row.append((layout.places[one], 1, 2 * own + 1 if types.ordered else own))
+        rows.append(row)
+    return rows
+
+
+def _few_values(layout: _Layout, most: int, older: int) -> Callable[[Type], bool]:
+    """Return the test whether codes have at most so many different values beside the constants.
+
+    Their slots are `older` than the layout says.
+    """
+    slots = sorted({slot for pair in layout.pairs for slot in pair} | set(layout.places))
+    rows: list[tuple[int, int | None, list[int]]] = []
+    for at, slot in enumerate(slots):
+        earlier = ((slot, other) for other in slots[:at])
+        same = [
+            layout.pairs[pair]
+            for one, two in earlier
+            for pair in ((one, two), (two, one))
+            if pair in layout.pairs
+        ]
+        rows.append((slot[1] + older, layout.places.get(slot), same))
+
+    def fits(codes: Type) -> bool:
+        seen, different = codes[0], 0
+        for age, place, same in rows:
+            if age <= seen:  # type: ignore[operator]
+                at_constant = place is not None and codes[place] % 2 == 1  # type: ignore[operator]
+                different += not at_constant and not any(codes[index] == 0 for index in same)
+        return different <= most
+
+    return fits
 
 
 # --- Which values meet

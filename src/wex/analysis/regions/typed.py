@@ -3,13 +3,17 @@
 A memory is the type of each group of fields (`order_types.py`) and the earlier outcomes of tests that
 guards still read (`comparisons.py`). The types of one group are explored and merged first: types with
 the same continuations are one. The product of the groups is merged again.
+
+If there are too many types, two graphs enclose the truth. In one, some tests are *free*: they may have
+any outcome, so every stream has its path, and bounds hold. In the other, types have *few values*: every
+path is that of a stream, and what grows there grows.
 """
 
 from __future__ import annotations
 
 from copy import copy
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from wex.analysis.graphs import TooManyError
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
 
     from wex.analysis.regions.comparisons import Tests
     from wex.analysis.regions.graph import Budget
-    from wex.analysis.regions.order_types import Type
     from wex.analysis.regions.query import RegionQuery
     from wex.theory.evaluate import Event, Value
     from wex.theory.terms import Guard
@@ -39,17 +42,32 @@ GroupSteps: TypeAlias = tuple[GroupStep, ...]
 Node: TypeAlias = tuple[int, tuple[int, ...], int]  # a level, a block of each group, past outcomes
 SHARE = 0.7  # of the steps of a budget: the rest is for refinement
 PER_STEP = 4  # events that are tried in one step of a budget
+PER_TYPE = 8  # steps that it takes to find the places of a value among those that it meets
+LOOSE = "some order types"  # the method where some tests are free
+MOST_TRIED = 8  # sets of free tests of one size
 
 
 class OrderRegions(RegionGraph):
-    """The region graph of a query whose groups of fields have types."""
+    """The region graph of a query whose groups of fields have types.
+
+    Some tests may be `free`. With `most`, types have at most so many values beside the constants.
+    """
 
     method = "order types"
-    exact = True
 
     def __init__(
-        self, query: RegionQuery, tests: Tests, groups: Sequence[Kinds | Compared], budget: Budget
+        self,
+        query: RegionQuery,
+        tests: Tests,
+        groups: Sequence[Kinds | Compared],
+        budget: Budget,
+        *,
+        free: bool = False,
+        most: int | None = None,
     ) -> None:
+        self.exact = not free
+        if free:
+            self.method = LOOSE
         self.query = query
         self.budget = budget
         self.tests = tests
@@ -58,7 +76,7 @@ class OrderRegions(RegionGraph):
         self.groups = [
             _KindGroup(group, tests, query)
             if isinstance(group, Kinds)
-            else _type_group(group, budget, merge=merge)
+            else _type_group(group, budget, merge=merge, most=most)
             for group in groups
         ]
         self._actions: dict[tuple[int, int, int], Action | None] = {}
@@ -145,6 +163,8 @@ class OrderRegions(RegionGraph):
         self, path: Sequence[Step], branches: Sequence[Sequence[Step]]
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path: each group has its own values."""
+        if not self.exact:
+            return None
         main, node = self._walk(path, self.numbers.states[0])
         walks = [main, *(self._walk(branch, node)[0] for branch in branches)]
         found: list[list[dict[str, Value]]] = [[{} for _ in walk] for walk in walks]
@@ -204,17 +224,13 @@ class _KindGroup:
 class _TypeGroup:
     """A group with types, which are explored and merged."""
 
-    def __init__(self, group: Compared, budget: Budget, *, merge: bool) -> None:
+    def __init__(self, group: Compared, budget: Budget, *, merge: bool, most: int | None) -> None:
         self.group = group
-        self.types = OrderTypes(group)
-        self.numbers: Exploration[Type, None] = Exploration([self.types.initial])
-        after = self.types.after
-        rows: list[list[tuple[int, int]]] = []
-        for type_ in self.numbers:
-            extended = self.types.extended(type_)
-            budget.check(steps=1 + len(extended) // PER_STEP, share=SHARE)
-            steps = {(bits, after(codes)) for codes, bits in extended}
-            rows.append([(bits, self.numbers[to]) for bits, to in sorted(steps, key=repr)])
+        self.types = OrderTypes(group, most)
+        rows: list[list[GroupStep]] = []
+        for number, _ in enumerate(self.types.numbers):
+            rows.append(self.types.steps(number))
+            budget.check(steps=PER_TYPE + len(rows[-1]) // PER_STEP, share=SHARE)
         blocks = quotient(rows, [0] * len(rows)) if merge else range(len(rows))
         order: dict[int, int] = {}  # numbers the block of the initial type 0
         self.block = [order.setdefault(block, len(order)) for block in blocks]
@@ -227,8 +243,8 @@ class _TypeGroup:
 
         Numbers are chosen one after the other, and spread in hindsight.
         """
-        main, type_ = self._walk(walks[0], self.types.initial, [])
-        parts = [main, *(self._walk(walk, type_, main)[0][len(main) :] for walk in walks[1:])]
+        main, number = self._walk(walks[0], 0, [])
+        parts = [main, *(self._walk(walk, number, main)[0][len(main) :] for walk in walks[1:])]
         chosen: dict[Fraction, Fraction] = {}
         if self.types.ordered:
             constants = {Fraction(c) for own in self.types.constants.values() for c in own}
@@ -250,44 +266,75 @@ class _TypeGroup:
         ]
 
     def _walk(
-        self, walk: Sequence[GroupStep], type_: Type, before: Sequence[Event]
-    ) -> tuple[list[Event], Type]:
+        self, walk: Sequence[GroupStep], number: int, before: Sequence[Event]
+    ) -> tuple[list[Event], int]:
         """Return the events before a walk and those along it, and the type after it."""
         events = list(before)
         for bits, block in walk:
-            extended = next(
-                codes
-                for codes, own in self.types.extended(type_)
-                if own == bits and self.block[self.numbers[self.types.after(codes)]] == block
+            seen = self.types.numbers.states[number][0]
+            assert seen is not None
+            number, codes = next(
+                way for way in self.types.ways(number, bits) if self.block[way[0]] == block
             )
             event: dict[str, Value] = {}
             events.append(event)
-            for insertion in self.types.insertions:
+            for insertion, new in zip(self.types.insertions, codes, strict=True):
                 event[insertion.name] = self.types.value(
-                    insertion, extended, lambda slot: events[-1 - slot[1]][slot[0]]
+                    insertion, seen, new, lambda slot: events[-1 - slot[1]][slot[0]]
                 )
-            type_ = self.types.after(extended)
-        return events, type_
+        return events, number
 
 
-def _type_group(group: Compared, budget: Budget, *, merge: bool) -> _TypeGroup:
-    return _TYPES.get((group.key, merge), budget, lambda: _TypeGroup(group, budget, merge=merge))
+def _type_group(group: Compared, budget: Budget, *, merge: bool, most: int | None) -> _TypeGroup:
+    return _TYPES.get(
+        (group.key, merge, most), budget, lambda: _TypeGroup(group, budget, merge=merge, most=most)
+    )
 
 
-def order_regions(query: RegionQuery, budget: Budget) -> OrderRegions | None:
-    """Return the region graph of a query if its guards only compare, and there are few types."""
+def order_regions(
+    query: RegionQuery, budget: Budget, most: int | None = None
+) -> OrderRegions | None:
+    """Return the region graph of a query if its guards only compare, and there are few types.
+
+    With `most` it has only types of so many values: every path is that of a stream, not conversely.
+    """
     if not query.exact:
         return None  # a graph that is not exact needs certificates, which only a solver finds
+    return _regions(query, budget, (), most)
+
+
+def loose_regions(query: RegionQuery, budget: Budget) -> OrderRegions | None:
+    """Return a region graph in which some tests have any outcome: as few as the budget allows."""
     tests = tests_of(query)
-    groups = groups_of(tests, query)
+    groups = groups_of(tests, query) if query.exact else None
+    if groups is None:
+        return None
+    related = [number for group in groups if isinstance(group, Compared) for number in group.tests]
+    for count in range(1, len(related) + 1):
+        for free in islice(combinations(related, count), MOST_TRIED):
+            found = _regions(query, budget.part(budget.work // MOST_TRIED), free)
+            if found is not None:
+                return found
+    return None
+
+
+def _regions(
+    query: RegionQuery, budget: Budget, free: tuple[int, ...], most: int | None = None
+) -> OrderRegions | None:
+    tests = tests_of(query)
+    groups = groups_of(tests, query, free)
     if groups is None:
         return None
     done = budget.done
-    key = (query.readers, query.order, tuple(query.bounds.items()))
+    key = (query.readers, query.order, tuple(query.bounds.items()), free, most)
     try:
-        found = _GRAPHS.get(key, budget, lambda: OrderRegions(query, tests, groups, budget))
+        found = _GRAPHS.get(
+            key,
+            budget,
+            lambda: OrderRegions(query, tests, groups, budget, free=bool(free), most=most),
+        )
     except TooManyError:
-        budget.restore(done)  # the solver may need them all
+        budget.restore(done)  # another method may need them all
         return None
     regions = copy(found)  # whoever asked changes its own graph
     regions.edges = list(found.edges)
@@ -297,25 +344,29 @@ def order_regions(query: RegionQuery, budget: Budget) -> OrderRegions | None:
 class _Recent(Generic[Found]):
     """The last few results, each with the steps that it took: a hit counts them again.
 
-    So the verdict on a spec does not depend on what was asked before.
+    So the verdict on a spec does not depend on what was asked before. A result of None was given up.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.results: tuple[tuple[Hashable, Found, int], ...] = ()
+        self.results: tuple[tuple[Hashable, Found | None, int], ...] = ()
 
     def get(self, key: Hashable, budget: Budget, build: Callable[[], Found]) -> Found:
         """Return a recent result, or build it; raise TooManyError if that exceeds the budget."""
-        for known, result, steps in self.results:
-            if known == key:
-                budget.check(steps=steps, share=SHARE)
-                return result
         before = budget.done
-        result = build()
-        # One assignment: other threads see the old results or the new ones.
-        self.results = ((key, result, budget.done - before), *self.results[: self.most - 1])
-        return result
+        for known, result, steps in self.results:
+            if known == key and (result is not None or before + steps > SHARE * budget.work):
+                budget.check(steps=steps, share=SHARE)
+                assert result is not None
+                return result
+        found: Found | None = None
+        try:
+            found = build()
+        finally:
+            # One assignment: other threads see the old results or the new ones.
+            self.results = ((key, found, budget.done - before), *self.results[: self.most - 1])
+        return found
 
 
-_TYPES: _Recent[_TypeGroup] = _Recent(4)
-_GRAPHS: _Recent[OrderRegions] = _Recent(4)
+_TYPES: _Recent[_TypeGroup] = _Recent(8)
+_GRAPHS: _Recent[OrderRegions] = _Recent(8)
