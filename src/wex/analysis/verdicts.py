@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
 from wex.analysis.counting.multiset import vector_after
 from wex.analysis.counting.ordered import StartLists
-from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wex.analysis.answers import WitnessBuilder
+    from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
     from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
