@@ -150,6 +150,25 @@ def test_the_engine_never_holds_more(text: str) -> None:
 
 
 @few
+@given(spec_texts())
+def test_the_engine_holds_as_many_as_the_witness_shows(text: str) -> None:
+    """A start counts up to the event at which it ends, and is gone after it with those that it clears."""
+    spec = wex.parse(text)
+    held = wex.check(spec)["w0"].held
+    if not held.exact or not held.bound:
+        return
+    stream = held.witness(held.bound)
+    processor, before, least, most = wex.Processor(spec), 0, 0, 0
+    for at in range(stream.num_rows):
+        windows = processor.feed(stream.slice(at, 1))
+        after = processor.held()
+        least = max(least, after)
+        most = max(most, before + 1 if windows.num_rows else after)
+        before = after
+    assert least <= held.bound <= most
+
+
+@few
 @given(
     spec_texts()
     | spec_texts(having=True)

@@ -75,6 +75,8 @@ def _least_form(compiled: CompiledWindow) -> CompiledWindow:
 
 def places_of(compiled: CompiledWindow) -> Places | None:
     """Return the places of the starts of a window, or None if they are not known for sure."""
+    if compiled.preference is not None or compiled.clauses.running:
+        return None  # other automata run
     window = without_clauses(compiled)
     contexts = sure_contexts([window], Budget(work=EFFORT))
     if contexts is None:
@@ -88,8 +90,6 @@ def sure_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts
     Or if there is nothing to know: any letter can follow any other.
     """
     meaning = windows[0].compiled.source.meaning
-    if any(one.compiled.preference is not None or one.clauses.running for one in windows):
-        return None
     assumption = assumption_automaton(meaning)
     if assumption is not None and not assumption.live[0]:
         return None  # no event is accepted at all

@@ -277,7 +277,7 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
 
     A start is held while its automaton can still accept, including the event at which it ends.
     """
-    compiled = compile_window(meaning, index)
+    compiled = compile_window(meaning, index, least=True)
     clauses = compiled.clauses
     if compiled.preference is not None:
         return _undecided_starts(meaning, compiled, events)
