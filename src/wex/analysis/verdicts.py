@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
@@ -20,8 +21,9 @@ from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
-from wex.analysis.rates import most_in_time
+from wex.analysis.rates import most_in_time, paced
 from wex.analysis.regions.contexts import contexts_of
+from wex.analysis.regions.graph import Budget
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
 from wex.analysis.window_tables import analysed_window
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from wex.analysis.answers import WitnessBuilder
     from wex.analysis.counting.multiset import GrowingCycle
     from wex.analysis.regions.contexts import Contexts, Edge
-    from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
     from wex.analysis.start_count import PathReplay
     from wex.analysis.window_tables import AnalysedWindow
@@ -169,12 +170,37 @@ class Analysis:
             return "`keep leftmost` may skip any start"
         return "the number of events in the time of `within` depends on the gaps between them"
 
+    # --- Streams whose events are far apart
+
+    @cached_property
+    def _paced(self) -> Analysis:
+        """Return the analysis of the streams whose events are as far apart as rates ask for."""
+        budget = Budget(self.budget.regions, self.budget.work, self.budget.vectors)
+        return Analysis(paced(self.meaning), self.index, budget)
+
+    def _or_paced(self, answer: Answer, asked: Callable[[Analysis], Answer]) -> Answer:
+        """Return an answer, or a surer one by streams whose events are far apart.
+
+        They are some of the streams that conform: what has no bound on them has none, and a bound that
+        they reach is exact.
+        """
+        timed = self._contexts is not None and self._contexts.query.timed
+        if not timed or answer.exact or answer.verdict is Verdict.UNBOUNDED:
+            return answer
+        found = asked(self._paced)
+        if found.verdict is Verdict.UNBOUNDED and answer.verdict is Verdict.UNKNOWN:
+            return replace(found, meaning=self.meaning)
+        if found.exact and found.bound == answer.bound:
+            return replace(answer, exact=True, builder=found.builder)
+        return answer
+
     # --- Open starts
 
     @cached_property
     def open(self) -> Answer:
         """Return how many starts can be open at one position: no more than are held."""
         answer = self._within_budget(Quantity.OPEN, self._open, self.window)
+        answer = self._or_paced(answer, lambda paced: paced.open)
         most = self.held.bound
         if answer.exact or most is None or (answer.bound is not None and answer.bound <= most):
             return answer
@@ -258,7 +284,8 @@ class Analysis:
     @cached_property
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
-        return self._within_budget(Quantity.HELD, self._held, self.planned_window)
+        answer = self._within_budget(Quantity.HELD, self._held, self.planned_window)
+        return self._or_paced(answer, lambda paced: paced.held)
 
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.planned_starts, self.planned_window
@@ -415,13 +442,16 @@ class Analysis:
     @cached_property
     def delay(self) -> Answer:
         """Return how many events after its end a window is decided."""
-        return decision_delay(self)
+        return self._or_paced(decision_delay(self), lambda paced: paced.delay)
 
     # --- Windows that share a position
 
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
+        return self._or_paced(self._overlap(), lambda paced: paced.overlap)
+
+    def _overlap(self) -> Answer:
         self.budget.renew()
         try:
             return Overlap(self).answer()
