@@ -131,7 +131,7 @@ KNOWN: dict[str, tuple[str, tuple[str, str, str]]] = {
     "an event a minute": (T + "assume at most 1 event in 1 minute window w match [x > 0] any* [x < 0]", RISING),
     "pauses, 2 a second": (
         T + "assume at most 2 events in 1 second window w match [ts - ts[-1] < 1 second]{3} [x < 0]",
-        ("at most 4", "at most 4", "at most 4"),
+        ("4", "4", "4"),
     ),
 }  # fmt: skip
 

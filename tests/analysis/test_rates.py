@@ -171,6 +171,56 @@ def test_predicates_about_time_are_not_called_unbounded() -> None:
     assert wex.check(spec)["w"].held.verdict == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        ("[ts - ts[-1] < 30 minutes]* [x < 0]", ["unbounded (linear)", "unbounded (linear)"]),
+        ("[ts - ts[-1] < 1 second]{3} [x < 0]", ["4", "4"]),
+        ("[ts = ts[-1]]+", ["unknown", "unknown"]),  # at most 99 at one moment
+    ],
+)
+def test_streams_whose_events_are_far_apart_show_the_rest(match: str, found: list[str]) -> None:
+    """Those that have an event every 10 milliseconds conform, so that what they do can happen."""
+    spec = wex.parse(PLAIN + f"assume at most 100 events in 1 second window w match {match}")
+    window = wex.check(spec)["w"]
+    answers = [window.open, window.held]
+    assert list(map(str, answers)) == found
+    for answer in answers:
+        if answer.verdict == "unbounded":
+            wex.find(spec, answer.witness(3))  # it conforms
+
+
+def test_a_delay_without_bound_is_shown_by_events_far_apart() -> None:
+    spec = wex.parse(
+        PLAIN + "assume at most 5 events in 1 second"
+        " window w match [ts - ts[-1] < 1 hour] any* [x < 0] keep preferred"
+    )
+    answer = wex.check(spec)["w"].delay
+    assert str(answer) == "unbounded (linear)"
+    wex.find(spec, answer.witness(4))
+
+
+@few
+@given(rated(), moments, st.sampled_from(["1 second", "2 seconds", "3 seconds"]))
+def test_bounds_hold_where_predicates_read_the_time(
+    drawn: tuple[str, list[RateLimit]], found: list[tuple[int, str, bool]], gap: str
+) -> None:
+    """Predicates about gaps instead of `within`: no bound is exceeded, and witnesses conform."""
+    text, limits = drawn
+    before, _, after = text.partition(" within ")
+    head, _, match = before.partition("window w match ")
+    spec = wex.parse(f"{head} window w match ({match}) & [ts - ts[-1] <= {gap}]+ {after[9:]}")
+    held = wex.check(spec)["w"].held
+    try:
+        most = most_held(spec, table(conforming(found, limits)))
+    except wex.DataError as error:
+        assert error.code == "assumption"
+    else:
+        assert held.bound is None or most <= held.bound
+    if held.bound is None and held.verdict == "unbounded":
+        assert most_held(spec, held.witness(3)) >= 3
+
+
 def test_windows_differ_only_on_streams_that_conform() -> None:
     head = PLAIN + "assume at most 1 event in 1 second window w match "
     near = wex.parse(head + "[ts - ts[-1] < 1 second]")

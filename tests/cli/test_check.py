@@ -188,3 +188,31 @@ def test_the_help_names_every_command() -> None:
         done = run(name, "--help")
         assert done.returncode == 0
         assert done.stdout.startswith(f"Usage: wex {name} ".encode())
+
+
+RATED = (
+    "stream s (ts timestamp, x int) order by ts assume at most 2 events in 1 second"
+    " window w match [x > 0]+ until [x <= 0] within 2 seconds measure median(x) as m"
+)
+
+
+def test_rates_delays_and_values_are_shown() -> None:
+    lines = run("check", "-", stdin=RATED).stdout.decode().splitlines()
+    assert "  assume at most 2 events in 1 second: checked" in lines
+    assert "    delay    1                    the event after a window decides about it" in lines
+    assert lines[-1].endswith("per event of an open window for the values kept")
+    found = json.loads(run("check", "-", "--json", stdin=RATED).stdout)
+    assert found["rates"] == [{"events": 2, "duration": "1 second", "checked": True}]
+    window = found["analysis"]["windows"]["w"]
+    assert (window["delay"]["verdict"], window["delay"]["bound"], window["delay"]["exact"]) == (
+        "bounded",
+        1,
+        True,
+    )
+    assert (window["held"]["verdict"], found["analysis"]["event_bytes"]) == ("bounded", 8)
+
+
+def test_a_spec_without_windows_is_fine() -> None:
+    done = run("check", "-", stdin="stream s (x int)\n")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "no windows" in done.stdout.decode()

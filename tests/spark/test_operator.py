@@ -135,3 +135,43 @@ def test_bad_rows_of_a_micro_batch_are_a_file(tmp_path: Path) -> None:
         assert file.name.startswith("query-id-")
         assert file.name.endswith("-00000003-0000.jsonl")
         assert len(letters(tmp_path)) == 1
+
+
+RATED = (
+    HEAD + "assume at most {} events in 1 second window up match [price > price[-1]]+ keep longest"
+)
+
+
+def test_a_rate_is_checked_across_micro_batches() -> None:
+    """The times of the last events are part of the state, between batches and behind a watermark."""
+    table = market.trades(300, 1).sort_by("ts")
+    times = [moment.value for moment in table["ts"]]
+    most = max(
+        sum(0 <= time - first < 1_000_000 for time in times[at:]) for at, first in enumerate(times)
+    )
+    assert 20 < most < 290
+    for marked in (False, True):
+        for limit in (most, most - 1):
+            handle, found = Handle(), []
+            steps = [(table.slice(at, 7), 0 if marked else None) for at in range(0, 300, 7)]
+            steps += [(table.slice(0, 1), times[-1] // 1000 + 1)] if marked else []  # a late row
+            try:
+                for part, watermark in steps:
+                    row = run(handle, RATED.format(limit), part, watermark)
+                    found += [] if row["windows"] is None else [from_ipc(row["windows"])]
+            except WorkerError as raised:
+                error = recovered(raised)
+                assert isinstance(error, wex.DataError)
+                assert (error.code, limit) == ("assumption", most - 1)
+            else:
+                assert limit == most
+                expected = wex.Processor(wex.parse(SAME)).feed(table)
+                assert rows(pa.concat_tables(found)) == rows(expected)
+
+
+def test_another_rate_is_another_checkpoint() -> None:
+    table = market.trades(60, 2).sort_by("ts")
+    handle = Handle()
+    run(handle, RATED.format(1000), table.slice(0, 30))
+    with pytest.raises(WorkerError, match="at most 1000 events in 1 second, and is"):
+        run(handle, RATED.format(999), table.slice(30))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,8 @@ from wex import limits
 from wex.analysis import findings
 from wex.analysis.labels import ambiguity, most_kept_events
 from wex.analysis.regions.graph import Budget
+from wex.analysis.state_size import StateSize, rows_of_starts
 from wex.analysis.verdicts import Analysis
-from wex.compile.clauses import clauses_of
-from wex.engine.engine import engine_of
-from wex.engine.kernels.compiled import interpreted
-from wex.engine.running_streams import RunningStreams
-from wex.engine.state import schema
 from wex.errors import WexError
 from wex.spec import as_spec, tree
 from wex.spec import meaning as meaning_of
@@ -25,9 +20,7 @@ from wex.spec.resolve.label_checks import uses_labels
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
+    from collections.abc import Iterator
 
     from wex.analysis.answers import Answer, Finding
     from wex.analysis.compare import SpecComparison
@@ -42,6 +35,8 @@ class WindowReport:
 
     `keeps` are the aggregates that keep a value of each event since the oldest start that is held, or, if
     they depend on labels, the event itself, each with the greatest number of these events, or None if there is no bound.
+
+    `rows` is how many rows the state needs for the starts, or None if there is no bound.
 
     `labels` tells whether the labels of its windows are unambiguous on every stream; None: it has none.
 
@@ -59,6 +54,7 @@ class WindowReport:
     way: str
     seconds: float = field(compare=False)
     keeps: tuple[tuple[str, int | None], ...] = ()
+    rows: int | None = None
     labels: SpecComparison | None = None
 
     @property
@@ -83,8 +79,21 @@ class Report:
 
     @cached_property
     def state_bytes(self) -> int | None:
-        """Return about how many bytes of state a stream needs at most, or None if there is no bound."""
-        return state_bytes(self.spec, [window.held for window in self.windows])
+        """Return about how many bytes of state a stream needs at most, or None if there is no bound.
+
+        Aggregates that keep values of each event (`WindowReport.keeps`) need `event_bytes` more for every
+        event since the oldest start that is held, if it is not a start itself.
+        """
+        if not self.windows:
+            return None
+        return StateSize(self.spec).at_most(
+            [window.held for window in self.windows], [window.rows for window in self.windows]
+        )
+
+    @cached_property
+    def event_bytes(self) -> int:
+        """Return how many bytes of state each event adds while a start is held; 0: none does."""
+        return StateSize(self.spec).per_event() if self.windows else 0
 
     def __getitem__(self, name: str) -> WindowReport:
         for window in self.windows:
@@ -137,6 +146,7 @@ def _window(meaning: Meaning, index: int) -> WindowReport:
         *analysis.regions,
         time.monotonic() - began,
         tuple(_kept_values(analysis)),
+        rows_of_starts(analysis.meaning, analysis.planned_window, analysis.held),
         labels,
     )
 
@@ -153,44 +163,16 @@ def _kept_values(analysis: Analysis) -> Iterator[tuple[str, int | None]]:
                 continue
             if node.name.text in KEEPING_VALUES or uses_labels(node):
                 yield str(node), most
+            elif node.name.text == "nth":
+                yield str(node), _least(most, _of_each_start(node, analysis.held))
 
 
-UNSIZED = 16  # bytes assumed for a value of a type without a fixed size
+def _of_each_start(node: tree.Call, held: Answer) -> int | None:
+    """Return how many values `nth` keeps at most: n of each start."""
+    place = node.args[1]
+    assert isinstance(place, tree.Int)
+    return None if held.bound is None else abs(place.value) * held.bound
 
 
-def state_bytes(spec: tree.Spec, held: Sequence[Answer]) -> int | None:
-    """Return about how many bytes of state a stream has at most, or None if there is no bound.
-
-    Measured on a stream that holds starts. Values that aggregates keep of each event are not
-    included: see `WindowReport.keeps`.
-    """
-    bounds = [answer.bound for answer in held]
-    if None in bounds:
-        return None
-    expanded, streams = meaning_of(spec).expanded, RunningStreams(engine_of(spec))
-    holding = next((answer for answer in held if answer.bound and answer.exact), None)
-    if holding is not None:
-        # Without a witness only the fixed part is measured.
-        with suppress(WexError), interpreted():
-            streams.feed(holding.witness(1))
-    state = streams.everything()
-    tail = len(state.tails) * _width(state.tails.schema)
-    starts = sum(
-        # A start that waits by preference may need a second row, where its candidate ends.
-        (bound or 0)
-        * _width(state.lists[schema.held(index)].schema)
-        * (2 if clauses_of(expanded.windows[index]).prefers else 1)
-        for index, bound in enumerate(bounds)
-    )
-    return _width(state.streams.schema) + tail + starts
-
-
-def _width(columns: pa.Schema) -> int:
-    return sum(_bytes(column.type) for column in columns)
-
-
-def _bytes(type_: pa.DataType) -> int:
-    try:
-        return -(-int(type_.bit_width) // 8)
-    except ValueError:
-        return UNSIZED
+def _least(*numbers: int | None) -> int | None:
+    return min((number for number in numbers if number is not None), default=None)

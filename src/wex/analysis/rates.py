@@ -1,13 +1,17 @@
 """What `assume at most N events in DURATION` says about all streams, the unchecked ones included.
 
 Regions do not count events in a time. If no predicate reads the clock and `within` has no duration, the
-events of any path can be as far apart as rates ask for. Otherwise rates only lower bounds.
+events of any path can be as far apart as rates ask for. Otherwise rates lower bounds, and what has no bound
+is looked for among streams whose events are far enough apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from wex.spec import meaning as meaning_of
+from wex.spec import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,6 +72,20 @@ class Rates:
 
 
 NO_RATES = Rates((), "")
+
+
+def paced(meaning: Meaning) -> Meaning:
+    """Return the meaning of a spec about fewer streams: adjacent events are so far apart that they conform.
+
+    What some of its streams do, some stream of the spec with rates does, too.
+    """
+    rates = Rates.of([meaning])
+    gap = max(-(-limit.length // limit.events) for limit in rates.limits)
+    rise = tree.Binary("-", tree.Ref(rates.clock), tree.Ref(rates.clock, -1))
+    least = tree.Duration(tree.Int(gap), tree.Name("microseconds"))
+    apart = tree.Atom(tree.Compare((rise, least), (">=",)))
+    assumes = (*meaning.spec.assumes, tree.Assume(tree.Repeat(apart, 0, None)))
+    return meaning_of(replace(meaning.spec, assumes=assumes, rates=(), source=None))
 
 
 def most_in_time(meaning: Meaning, window: AnalysedWindow) -> int | None:

@@ -20,8 +20,9 @@ from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
-from wex.analysis.rates import most_in_time
+from wex.analysis.rates import most_in_time, paced
 from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
+from wex.analysis.regions.graph import Budget
 from wex.analysis.regions.typed import LOOSE
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from wex.analysis.answers import WitnessBuilder
     from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
-    from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
     from wex.analysis.start_count import Certificate, PathReplay
     from wex.analysis.window_tables import AnalysedWindow
@@ -136,7 +136,8 @@ class Analysis(Subject):
     @cached_property
     def open(self) -> Answer:
         """Return how many starts can be open at one position: no more than are held."""
-        answer = self._enclosed("open", self._within_budget(Quantity.OPEN, self._open, self.window))
+        answer = self._within_budget(Quantity.OPEN, self._open, self.window)
+        answer = self._by_other_streams("open", answer)
         most = self.held.bound
         if answer.exact or most is None or (answer.bound is not None and answer.bound <= most):
             return answer
@@ -221,7 +222,7 @@ class Analysis(Subject):
     def held(self) -> Answer:
         """Return how many starts the running plan can hold."""
         answer = self._within_budget(Quantity.HELD, self._held, self.held_window)
-        return self._enclosed("held", answer)
+        return self._by_other_streams("held", answer)
 
     def _held(self) -> Answer:
         what, starts, window = Quantity.HELD, self.held_starts, self.held_window
@@ -378,14 +379,14 @@ class Analysis(Subject):
     @cached_property
     def delay(self) -> Answer:
         """Return how many events after its end a window is decided."""
-        return decision_delay(self)
+        return self._or_paced("delay", decision_delay(self))
 
     # --- Windows that share a position
 
     @cached_property
     def overlap(self) -> Answer:
         """Return how many windows can share one position."""
-        return self._enclosed("overlap", self._overlap())
+        return self._by_other_streams("overlap", self._overlap())
 
     def _overlap(self) -> Answer:
         self.budget.renew()
@@ -398,7 +399,32 @@ class Analysis(Subject):
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
 
-    # --- Too many types: other graphs decide what one leaves open
+    # --- Answers that other graphs or some of the streams decide
+
+    def _by_other_streams(self, name: str, answer: Answer) -> Answer:
+        return self._or_paced(name, self._enclosed(name, answer))
+
+    @cached_property
+    def _paced(self) -> Analysis:
+        """Return the analysis of the streams whose events are as far apart as rates ask for."""
+        budget = Budget(self.budget.regions, self.budget.work, self.budget.vectors)
+        return Analysis(paced(self.meaning), self.index, budget)
+
+    def _or_paced(self, name: str, answer: Answer) -> Answer:
+        """Return an answer, or a surer one by streams whose events are far apart.
+
+        They are some of the streams that conform: what has no bound on them has none, and a bound that
+        they reach is exact.
+        """
+        timed = self._contexts is not None and self._contexts.query.timed
+        if not timed or answer.exact or answer.verdict is Verdict.UNBOUNDED:
+            return answer
+        found: Answer = getattr(self._paced, name)
+        if found.verdict is Verdict.UNBOUNDED and answer.verdict is Verdict.UNKNOWN:
+            return replace(found, meaning=self.meaning)
+        if found.exact and found.bound == answer.bound:
+            return replace(answer, exact=True, builder=found.builder)
+        return answer
 
     def _samples(self) -> Iterator[Analysis]:
         """Yield analyses of some streams, and then of more: what can occur there can occur."""

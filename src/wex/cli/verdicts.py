@@ -35,7 +35,9 @@ def lines(report: Report) -> Iterator[str]:
         yield f"  note: {finding}"
     size = report.state_bytes
     if size is not None and report.windows:
-        yield f"  a stream takes about {size:,} bytes of state at most"
+        more = report.event_bytes
+        values = f", and {more:,} per event of an open window for the values kept" if more else ""
+        yield f"  a stream takes about {size:,} bytes of state at most{values}"
 
 
 def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]:
@@ -110,6 +112,7 @@ def as_json(report: Report) -> dict[str, object]:
         },
         "findings": list(map(_finding, report.findings)),
         "state_bytes": report.state_bytes,
+        "event_bytes": report.event_bytes,
         "seconds": round(report.seconds, 3),
     }
 
