@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak fuzz lint bench bench-peers docs format pin clean
+.PHONY: help setup demo test soak fuzz torture lint bench bench-peers docs format pin clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ fuzz: setup  ## Try to break the parser, the analysis, saved states and large sp
 	$(BIN)/python -m tests.fuzz.analysis 2000 1
 	$(BIN)/python -m tests.fuzz.states 20000 1
 	$(BIN)/python -m tests.fuzz.blowups 200 1
+
+torture: setup  ## Compare the analysis of 2,000 random specs with every short stream, for half an hour
+	$(BIN)/python -m tests.analysis.torture 2000 $${SEED:-$$(date +%s)}
 
 lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -175,9 +175,11 @@ class Tried:
     windows: dict[tuple[int, ...], frozenset[tuple[int, int]]] = field(default_factory=dict)
 
 
-def conforming(meaning: Meaning, longest: int) -> list[tuple[int, ...]]:
+def conforming(
+    meaning: Meaning, longest: int, events: list[Event] | None = None
+) -> list[tuple[int, ...]]:
     """Return every stream up to a length that conforms, as numbers of events."""
-    events, assumptions = alphabet(meaning), Assumptions(meaning, unchecked=True)
+    events, assumptions = events or alphabet(meaning), Assumptions(meaning, unchecked=True)
     found = []
     for length in range(longest + 1):
         for word in product(range(len(events)), repeat=length):
