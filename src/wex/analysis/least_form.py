@@ -25,7 +25,7 @@ from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.graph import Budget
 from wex.analysis.regions.query import query_of
 from wex.analysis.regions.typed import order_regions
-from wex.analysis.window_tables import AnalysedWindow, form_tables, reading_of
+from wex.analysis.window_tables import reading_of, without_clauses
 from wex.compile.assumptions import assumption_automaton
 from wex.compile.labels import restricted as restricted_labels
 from wex.compile.normal_form import restricted
@@ -40,6 +40,7 @@ from wex.theory.terms import Comparison, Constant, IsFirst, RunningTest, atoms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.window import CompiledWindow
     from wex.theory.terms import Atom, Guard
 
@@ -114,26 +115,6 @@ def sure_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts
 
 def _asks_for_first(guard: Guard) -> bool:
     return any(isinstance(atom, IsFirst) for atom in atoms(guard))
-
-
-def without_clauses(compiled: CompiledWindow) -> AnalysedWindow:
-    """Return the tables of a window without the clauses that end starts, but for `until`."""
-    reading = reading_of(compiled)
-    tables = form_tables(compiled.form, reading.columns)
-    return AnalysedWindow(
-        name=compiled.window.name.text,
-        first=compiled.lookback if compiled.window.unpadded else 0,
-        lookback=compiled.lookback,
-        masks=reading.masks,
-        compiled=compiled,
-        prefix=reading.prefix,
-        starts=tables.starts,
-        moves=tuple(tables.moves),
-        final=tables.final,
-        until=reading.until,
-        clauses=compiled.clauses,
-        counted=False,
-    )
 
 
 # --- Guards whose truth at run time is that of exact numbers

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
-from wex.analysis.least_form import sure_contexts, without_clauses
+from wex.analysis.least_form import sure_contexts
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
+from wex.analysis.window_tables import without_clauses
 from wex.automata.explore import explore
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of

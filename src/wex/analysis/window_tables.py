@@ -160,6 +160,32 @@ def analysed_window(
     # `having` comes before `keep`, so a start may keep another window than its first.
     if clauses.ends_after_first:
         tables = ends_after_first(tables, until)
+    return _with_tables(
+        compiled,
+        reading,
+        tables,
+        clauses,
+        counted=counted,
+        behind=0 if limit is None else limit.behind,
+    )
+
+
+def without_clauses(compiled: CompiledWindow) -> AnalysedWindow:
+    """Return the tables of a window without the clauses that end starts, but for `until`."""
+    reading = reading_of(compiled)
+    tables = form_tables(compiled.form, reading.columns)
+    return _with_tables(compiled, reading, tables, compiled.clauses, counted=False)
+
+
+def _with_tables(
+    compiled: CompiledWindow,
+    reading: Reading,
+    tables: Tables,
+    clauses: Clauses,
+    *,
+    counted: bool,
+    behind: int = 0,
+) -> AnalysedWindow:
     return AnalysedWindow(
         name=compiled.window.name.text,
         first=compiled.lookback if compiled.window.unpadded else 0,
@@ -170,10 +196,10 @@ def analysed_window(
         starts=tables.starts,
         moves=tuple(tables.moves),
         final=tables.final,
-        until=until,
+        until=reading.until,
         clauses=clauses,
         counted=counted,
-        behind=0 if limit is None else limit.behind,
+        behind=behind,
     )
 
 
