@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def check(path: str, json_wanted: bool, effort: int | None) -> int:
     """Check the spec in the file SPEC, or on standard input if SPEC is -.
 
-    Print a summary of the spec and, for each window, how many starts can be open or held at once
-    and how many windows can overlap, on any stream: a bound, "unbounded", or "unknown" if the analysis
-    cannot decide, or not with this effort.
+    Print a summary of the spec and, for each window, how many starts can be open or held at once,
+    how many windows can overlap, and how many events after its end a window is reported, on any stream:
+    a bound, "unbounded", or "unknown" if the analysis cannot decide, or not with this effort.
 
     The exit status is 1 if a window can hold an unbounded number of starts, 2 if the spec has errors.
     """
