@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.finite import finite_regions
+from wex.analysis.regions.gaps import gap_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
 from wex.analysis.regions.symbolic import symbolic_regions
@@ -134,7 +135,7 @@ def contexts_of(
         regions: RegionGraph = (
             finite_regions(query, budget)
             or order_regions(query, budget)
-            or symbolic_regions(query, budget)
+            or arithmetic_regions(query, budget)
         )
     except TooManyError:  # too many predicates at once: then any event may follow any other
         budget.renew()
@@ -145,6 +146,17 @@ def contexts_of(
         regions.tick = 1
     budget.renew()
     return Contexts(regions, query, windows, assumptions, budget, moments=moments)
+
+
+def arithmetic_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
+    """Return the region graph of a query that computes: by gaps, or by refinement if that is exact."""
+    done = budget.done
+    gaps = gap_regions(query, budget)
+    if gaps is not None and gaps.exact:
+        return gaps
+    budget.restore(done)
+    refined = symbolic_regions(query, budget)
+    return refined if gaps is None or refined.exact else gaps
 
 
 class _FreeRegions(RegionGraph):
