@@ -6,8 +6,9 @@ if and only if no matrix on it contradicts itself: values are chosen in hindsigh
 
 Bounds beyond a largest one are forgotten, so that there are finitely many. For *gap orders* nothing is
 lost by it: if all constraints between two numbers say that one exceeds the other by at least a gap
-that is not negative, only the constants limit a sum of gaps (Revesz). Otherwise the graph is exact as long as
-nothing is forgotten.
+that is not negative, only the constants limit a sum of gaps (Revesz). Otherwise a second graph is made, in
+which such bounds are strengthened instead: one number is then further from the other than any constant says. Its
+paths are paths of streams, so both graphs are exact if they have the same words.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 SHARE = 0.3  # of the work for an answer
 PER_REGION = 10  # how many more matrices there may be than regions of other graphs
 FREE = 1 << 62  # the bound of a difference that has none
+FAR = -FREE  # the bound of a difference that is below every number
 NOUGHT = 1  # the bound "at most 0"
 
 Bound = int  # twice a number, plus 1 for "at most", 0 for "less than"
@@ -47,6 +49,8 @@ Node = tuple[int, tuple[bool, ...], tuple[tuple[Bound, ...], ...]]  # level, fla
 def _sum(one: Bound, two: Bound) -> Bound:
     if FREE in (one, two):
         return FREE
+    if FAR in (one, two):
+        return FAR
     return one + two - (one & 1 | two & 1)
 
 
@@ -97,7 +101,7 @@ class GapRegions(SolvedGraph):
     method = "gaps"
 
     def __init__(
-        self, query: RegionQuery, budget: Budget, known: dict[Atom, Difference], *, far: bool
+        self, query: RegionQuery, budget: Budget, known: dict[Atom, Difference], times: int
     ) -> None:
         super().__init__(query, budget)
         self.known = known
@@ -106,29 +110,33 @@ class GapRegions(SolvedGraph):
         self.numbers = [name for name, kind in kinds.items() if kind in ("whole", "real")]
         self.flags = [name for name, kind in kinds.items() if kind == "bool"]
         self.whole = {name for name, kind in kinds.items() if kind == "whole"}
-        self._measure(far=far)
+        self._measure(times)
+        self.slots = [self._slots(level) for level in range(query.levels)]
+        self.cases = [self._cases_at(level) for level in range(query.levels)]
         self.forgot = False  # whether a bound beyond the largest one was forgotten
         self.ordered = True  # whether all constraints are gap orders
         self.least: dict[str, Bound] = {}  # bounds what the number before an event exceeds it by
-        self.slots = [self._slots(level) for level in range(query.levels)]
-        self.cases = [self._cases_at(level) for level in range(query.levels)]
-        self._explore()
-        self.exact = query.exact and (self.ordered or not self.forgot)
+        self.strengthens = False
+        rows, levels = self._explore()
+        self._merge(rows, levels)
+        lossless = self.ordered or not self.forgot or self._has_streams(rows, levels)
+        self.exact = query.exact and lossless
 
     # --- Constraints
 
-    def _measure(self, *, far: bool) -> None:
+    def _measure(self, times: int) -> None:
         """Set the largest bounds that are remembered, of numbers and of differences.
 
-        Gap orders need no more than the range of the constants; others can do more with a margin.
+        Gap orders need no more than the range of the constants; others may need so many times the
+        largest gap.
         """
         single = [own.limit for own in self.known.values() if own.right is None]
         single += [Fraction(end) for most in self.query.bounds.values() for end in (0, most)]
         gaps = [abs(own.limit) for own in self.known.values() if own.right is not None]
         low, high = min(single, default=Fraction(0)), max(single, default=Fraction(0))
         more = 1
-        if far:
-            more += ceil(high - low + (self.query.depth + 1) * max([Fraction(0), *gaps]))
+        if times:
+            more += ceil(high - low + times * max([Fraction(0), *gaps]))
         self.widest = (ceil(high - low) + more) * self.scale
         self.range = (floor(low) - more) * self.scale, (ceil(high) + more) * self.scale
 
@@ -189,19 +197,24 @@ class GapRegions(SolvedGraph):
 
     # --- The graph
 
-    def _explore(self) -> None:
+    def _explore(self) -> tuple[list[list[Step]], list[int]]:
+        """Return the steps and the levels of all nodes that paths lead to."""
         initial: Node = (0, (), ((NOUGHT,),))
         most = PER_REGION * self.budget.regions
         numbers: Exploration[Node, None] = Exploration([initial])
         rows: list[list[Step]] = []
         for node in numbers:
             if len(numbers) > most:
+                self.budget.give_up()
                 raise TooManyError
             steps: dict[Step, None] = {}
             for action, after in self._steps(node):
                 steps[action, numbers[after]] = None
             rows.append(list(steps))
-        levels = [level for level, _, _ in numbers.states]
+        return rows, [level for level, _, _ in numbers.states]
+
+    def _merge(self, rows: Sequence[Sequence[Step]], levels: Sequence[int]) -> None:
+        """Set the graph, in which nodes with the same continuations are one region."""
         order: dict[int, int] = {}
         blocks = [order.setdefault(block, len(order)) for block in quotient(rows, levels)]
         self.edges = [[] for _ in order]
@@ -210,13 +223,27 @@ class GapRegions(SolvedGraph):
             self.edges[blocks[number]] = sorted({(action, blocks[to]) for action, to in row})
             self.level[blocks[number]] = levels[number]
 
+    def _has_streams(self, rows: Sequence[Sequence[Step]], levels: Sequence[int]) -> bool:
+        """Tell whether the graph in which bounds are strengthened has the same words."""
+        self.strengthens = True
+        try:
+            others, their_levels = self._explore()
+        except TooManyError:
+            return False
+        first = len(rows)
+        moved = [[(action, to + first) for action, to in row] for row in others]
+        blocks = quotient([*rows, *moved], [*levels, *their_levels])
+        return blocks[0] == blocks[first]
+
     def _steps(self, node: Node) -> Iterator[tuple[Action, Node]]:
         """Yield the action and the node after it for each case of an event."""
         level, past, memory = node
         whole = self._extended(memory)
         for flags in self._flags(level, past):
             for action, matrix in self._cells(level, flags, whole, {}):
-                yield action, self._after(level, flags, matrix, memory)
+                after = self._after(level, flags, matrix, memory)
+                if after is not None:
+                    yield action, after
 
     def _extended(self, memory: Sequence[Sequence[Bound]]) -> Matrix:
         """Return a matrix with the numbers of a new event, of which only the domain is known."""
@@ -279,15 +306,18 @@ class GapRegions(SolvedGraph):
         flags: dict[Slot, bool],
         matrix: Matrix,
         memory: Sequence[Sequence[Bound]],
-    ) -> Node:
-        """Return the node after an event; note what is lost on the way."""
-        self._note(level, matrix, memory)
+    ) -> Node | None:
+        """Return the node after an event, or None if strengthened bounds contradict each other."""
+        if not self.strengthens:
+            self._note(level, matrix, memory)
         top = min(level + 1, self.query.levels - 1)
         slots = {slot: number for number, slot in enumerate(self.slots[level], 1)}
         kept = [0, *(slots[name, age - 1] for name, age in self.slots[top] if age)]
         after = [[matrix[one][two] for two in kept] for one in kept]
-        if self._forget(after):
+        if self._limited(after):
             _close(after)
+            if any(after[index][index] < NOUGHT for index in range(len(after))):
+                return None
         past = tuple(
             flags[name, age - 1]
             for name in self.flags
@@ -314,10 +344,10 @@ class GapRegions(SolvedGraph):
                 bound = matrix[slots[name, 1]][slots[name, 0]]
                 self.least[name] = max(bound, self.least.get(name, bound))
 
-    def _forget(self, matrix: Matrix) -> bool:
-        """Weaken the bounds beyond the largest ones; tell whether there were any."""
+    def _limited(self, matrix: Matrix) -> bool:
+        """Forget the bounds beyond the largest ones, or strengthen them; tell whether there were any."""
         low, high = self.range
-        weakened = False
+        changed = False
         for one, row in enumerate(matrix):
             for two, bound in enumerate(row):
                 least, most = -self.widest, self.widest
@@ -325,12 +355,15 @@ class GapRegions(SolvedGraph):
                     least, most = low, high
                 elif not one:
                     least, most = -high, -low
-                if one == two or bound == FREE or 2 * least <= bound <= 2 * most + 1:
+                if one == two or bound in (FREE, FAR) or 2 * least <= bound <= 2 * most + 1:
                     continue
-                row[two] = FREE if bound > 2 * most else 2 * least + 1
-                weakened = True
-        self.forgot = self.forgot or weakened
-        return weakened
+                if self.strengthens:
+                    row[two] = 2 * most + 1 if bound > 2 * most else FAR
+                else:
+                    row[two] = FREE if bound > 2 * most else 2 * least + 1
+                changed = True
+        self.forgot = self.forgot or (changed and not self.strengthens)
+        return changed
 
     def least_gap(self, name: str) -> int | None:
         """Return the least rise of a field from one event to the next, if it has one."""
@@ -352,9 +385,9 @@ def gap_regions(query: RegionQuery, budget: Budget) -> GapRegions | None:
         return None
     done = budget.done
     found: GapRegions | None = None
-    for far in (False, True):
+    for times in (0, 1, query.depth + 1):
         try:
-            found = GapRegions(query, budget, known, far=far)
+            found = GapRegions(query, budget, known, times)
         except TooManyError:
             budget.restore(done)
             return found
