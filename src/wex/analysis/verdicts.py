@@ -116,7 +116,9 @@ class Analysis:
         """Return the answer that a quantity has an upper bound."""
         several = what is Quantity.OPEN and bound > 1  # starts, each with its own continuation
         if exact and several and not self.contexts.regions.uniform:
-            exact = builder is not None and builder(bound) is not None
+            exact = False
+            with suppress(TooManyError):
+                exact = builder is not None and builder(bound) is not None
         return self._answer(what, Verdict.BOUNDED, bound, reason, exact=exact, builder=builder)
 
     def unbounded(
