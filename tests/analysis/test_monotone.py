@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import wex
 from tests.analysis.fuzz import compare
+from tests.analysis.test_regions import refined
 from wex.analysis.answers import Answer
 
 few = settings(max_examples=max(10, settings.default.max_examples // 10))  # type: ignore[union-attr]
@@ -53,6 +54,30 @@ def test_verdicts_agree_with_every_short_stream(text: str) -> None:
         compare(text, longest=4, decided=False)
 
 
+@few
+@given(gap_texts())
+def test_refined_regions_agree_with_every_short_stream(text: str) -> None:
+    with refined(), wex.limits.raised(effort=40_000):
+        compare(text, longest=4, decided=False)
+
+
+@few
+@given(gap_texts(), st.booleans())
+def test_gaps_and_refinement_agree(text: str, open_: bool) -> None:
+    def answer() -> Answer:
+        with wex.limits.raised(effort=40_000):
+            report = wex.check(wex.parse(text))["w"]
+        return report.open if open_ else report.held
+
+    one = answer()
+    with refined():
+        two = answer()
+    if "unknown" not in (one.verdict, two.verdict):
+        assert one.verdict == two.verdict
+    if one.exact and two.exact:
+        assert one.bound == two.bound
+
+
 def assert_unbounded(answer: Answer) -> None:
     assert answer.verdict == "unbounded"
     for n in (1, 4, 25):
@@ -81,6 +106,15 @@ def test_starts_accumulate_although_no_memory_recurs(text: str) -> None:
     assert_unbounded(report.held)
 
 
+@pytest.mark.parametrize("text", [*RISING[:2], *FALLING])
+def test_certificates_need_no_exact_regions(text: str) -> None:
+    with refined(), wex.limits.raised(effort=50_000):
+        report = wex.check(wex.parse(text))["w"]
+    assert report.way == "refinement"
+    assert_unbounded(report.open)
+    assert_unbounded(report.held)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -91,3 +125,10 @@ def test_starts_accumulate_although_no_memory_recurs(text: str) -> None:
 def test_what_does_not_rise_by_equal_steps_is_not_certified(text: str) -> None:
     report = wex.check(wex.parse(text))["w"]
     assert report.open.verdict != "unbounded"
+
+
+def test_doubling_inside_a_range_has_an_exact_bound() -> None:
+    # 1, 2, 4, ..., 512: nine of them double the number before. The solver has to solve equations.
+    text = N + "assume [0 < n and n < 1000]* window w match [n = 2 * n[-1]]+"
+    report = wex.check(wex.parse(text))["w"]
+    assert (report.open.bound, report.open.exact, report.way) == (9, True, "refinement")

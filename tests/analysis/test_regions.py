@@ -71,6 +71,7 @@ def refined() -> Iterator[None]:
     with (
         mock.patch(contexts + "finite_regions", return_value=None),
         mock.patch(contexts + "order_regions", return_value=None),
+        mock.patch(contexts + "gap_regions", return_value=None),
     ):
         yield
 

@@ -79,6 +79,11 @@ class Analysis(Subject):
         builder: WitnessBuilder | None = None,
     ) -> Answer:
         """Return the answer that a quantity has an upper bound."""
+        several = what is Quantity.OPEN and bound > 1  # starts, each with its own continuation
+        if exact and several and not self.contexts.regions.uniform:
+            exact = False
+            with suppress(TooManyError):
+                exact = builder is not None and builder(bound) is not None
         return self._answer(what, Verdict.BOUNDED, bound, reason, exact=exact, builder=builder)
 
     def unbounded(

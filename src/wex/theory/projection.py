@@ -50,6 +50,7 @@ SECOND = 1_000_000  # microseconds
 # what z3 counts makes a step.
 PER_QUESTION, PER_PROJECTION, PER_STEP = 20, 150, 10
 MOST_PARTS = 60  # of a projection
+LARGE_PARTS = 8  # that are tried with the whole formula
 EPOCH = date(1970, 1, 1).toordinal()
 YEAR_2026 = 1_767_225_600 * SECOND
 WIDTH = 24  # the largest range of constants in which whole numbers are distinguished
@@ -255,14 +256,17 @@ class Prover:
         with self.context:
             solver = new_solver(self.context)
             solver.add(formula)
-        for _ in range(MOST_PARTS):
+        for number in range(MOST_PARTS):
             with self._counted(PER_PROJECTION) as context:
                 answer = solver.check()
                 if answer == z3.unknown:
                     raise UndecidedError(solver.reason_unknown())
                 if answer == z3.unsat:
                     return z3.Or(parts, context)
-                part = _around(solver.model(), formula, variables, context)
+                model = solver.model()
+                # Parts of the whole formula are large, unless an equation is below a disjunction.
+                whole = formula if number < LARGE_PARTS else z3.And(_cube(formula, model), context)
+                part = _around(model, whole, variables, context)
                 if _constants_of(part) & set(map(str, variables)):
                     raise UndecidedError("the projection still has a variable")
                 parts.append(part)
@@ -374,11 +378,31 @@ def _around(
     model: z3.ModelRef, formula: Formula, variables: Sequence[z3.ExprRef], context: z3.Context
 ) -> Formula:
     """Return a formula without some variables that holds in a model and implies the projection."""
-    bound = (z3.Ast * len(variables))(*(variable.as_ast() for variable in variables))
-    part = z3.Z3_qe_model_project(
-        context.ref(), model.model, len(variables), bound, formula.as_ast()
-    )
+    left = z3.AstVector(ctx=context)
+    for variable in variables:
+        left.push(variable)
+    # Equations are solved first: around a model, n = 2 * m would be a single number.
+    lite = z3.BoolRef(z3.Z3_qe_lite(context.ref(), left.vector, formula.as_ast()), context)
+    if not len(left):
+        return lite
+    bound = (z3.Ast * len(left))(*(variable.as_ast() for variable in left))
+    part = z3.Z3_qe_model_project(context.ref(), model.model, len(left), bound, lite.as_ast())
     return z3.BoolRef(part, context)
+
+
+def _cube(formula: Formula, model: z3.ModelRef, *, true: bool = True) -> list[Formula]:
+    """Return literals that hold in a model and imply that a formula is true, or false."""
+    if z3.is_not(formula):
+        return _cube(formula.arg(0), model, true=not true)
+    if z3.is_and(formula) or z3.is_or(formula):
+        if z3.is_and(formula) == true:
+            return [
+                literal for part in formula.children() for literal in _cube(part, model, true=true)
+            ]
+        for part in formula.children():
+            if z3.is_true(model.eval(part, model_completion=True)) == true:
+                return _cube(part, model, true=true)
+    return [formula if true else z3.Not(formula)]
 
 
 def _constants_of(formula: Formula) -> set[str]:

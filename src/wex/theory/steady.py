@@ -9,47 +9,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import z3
 
 from wex.theory.solver import UndecidedError, own_context
-from wex.theory.terms import (
-    Absolute,
-    And,
-    Arithmetic,
-    Calendar,
-    Comparison,
-    Constant,
-    Field,
-    Local,
-    Negative,
-    Not,
-    Or,
-    fields,
-)
+from wex.theory.sums import NEGATED, inner_sums, sum_of
+from wex.theory.terms import And, Arithmetic, Comparison, Field, Not, Or, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from wex.theory.event_search import EventSearch
     from wex.theory.projection import Formula, Symbols
+    from wex.theory.sums import Sum
     from wex.theory.terms import Guard, Term
 
 Slopes: TypeAlias = "tuple[Formula, Formula]"
 SlopesOf: TypeAlias = (
     "Callable[[Field], Slopes | None]"  # None: the field is the same for all counts
 )
-Relation: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-Sum = dict[Field, Fraction]  # a linear value without its constant
-NEGATED: dict[Relation, Relation] = {
-    "=": "!=",
-    "!=": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-}
 
 
 def steady(guard: Guard, symbols: Symbols, slopes: SlopesOf, *, true: bool = True) -> Formula:
@@ -83,9 +62,9 @@ def _comparison(atom: Comparison, value: Term, symbols: Symbols, slopes: SlopesO
     """Return a formula that implies a comparison for all counts; `value` is left less right."""
     context = symbols.context
     base = symbols.guard(atom)
-    known = _sum(value)
+    known = sum_of(value)
     if known is None:  # it depends on some values, which have to be constant
-        rises = [_rise(own, slopes, context) for own in _inner_sums(value)]
+        rises = [_rise(own, slopes, context) for own in inner_sums(value)]
         return z3.And([base, *(rise == 0 for pair in rises for rise in pair)], context)
     up, down = (
         z3.And([rise >= 0 if sign > 0 else rise <= 0 for rise in _rise(known, slopes, context)])
@@ -106,70 +85,11 @@ def _comparison(atom: Comparison, value: Term, symbols: Symbols, slopes: SlopesO
 def _rise(value: Sum, slopes: SlopesOf, context: z3.Context) -> tuple[Formula, Formula]:
     """Return what a sum gains with each step of the two counts."""
     rises = [z3.RealVal(0, context), z3.RealVal(0, context)]
-    for field, factor in value.items():
+    for field, factor in value.factors.items():
         own = slopes(field)
         for index, slope in enumerate(own or ()):
             rises[index] += z3.RealVal(str(factor), context) * slope
     return rises[0], rises[1]
-
-
-def _sum(term: Term) -> Sum | None:
-    """Return a value as a sum of multiples of fields, without its constant; None if it is none."""
-    match term:
-        case Field():
-            return {term: Fraction(1)}
-        case Constant():
-            return {}
-        case Negative(value):
-            return _times(_sum(value), Fraction(-1))
-        case Arithmetic("+" | "-" as op, left, right):
-            one, two = _sum(left), _sum(right)
-            if one is None or two is None:
-                return None
-            two = _times(two, Fraction(1 if op == "+" else -1)) or {}
-            return {
-                field: one.get(field, Fraction(0)) + two.get(field, Fraction(0))
-                for field in {**one, **two}
-            }
-        case Arithmetic("*", left, right):
-            factor, other = _constant(left), right
-            if factor is None:
-                factor, other = _constant(right), left
-            return None if factor is None else _times(_sum(other), factor)
-        case Arithmetic("/", left, right):
-            divisor = _constant(right)
-            return _times(_sum(left), 1 / divisor) if divisor else None
-    return None
-
-
-def _times(value: Sum | None, factor: Fraction) -> Sum | None:
-    return None if value is None else {field: factor * own for field, own in value.items()}
-
-
-def _constant(term: Term) -> Fraction | None:
-    match term:
-        case Constant(int() | Fraction() as value):
-            return Fraction(value)
-        case Negative(value):
-            inner = _constant(value)
-            return None if inner is None else -inner
-    return None
-
-
-def _inner_sums(term: Term) -> Iterator[Sum]:
-    """Yield the sums that a value is computed from."""
-    known = _sum(term)
-    if known is not None:
-        yield known
-        return
-    match term:
-        case Arithmetic(_, left, right):
-            yield from _inner_sums(left)
-            yield from _inner_sums(right)
-        case Negative(value) | Absolute(value) | Local(value) | Calendar(_, value):
-            yield from _inner_sums(value)
-        case _:
-            raise TypeError(term)
 
 
 class SlopeSearch:

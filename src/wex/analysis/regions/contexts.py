@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from wex.analysis.graphs import TooManyError
 from wex.analysis.rates import Rates
 from wex.analysis.regions.finite import finite_regions
+from wex.analysis.regions.gaps import gap_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
 from wex.analysis.regions.symbolic import symbolic_regions
@@ -121,14 +122,14 @@ def all_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
         finite_regions(query, budget)
         or order_regions(query, budget)
         or loose_regions(query, budget)
-        or symbolic_regions(query, budget)
+        or arithmetic_regions(query, budget)
     )
 
 
 def thorough_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
     """Return a region graph that takes more time: of all types, or refined by a solver."""
     more = replace(budget, work=MORE * budget.work, done=0)
-    return order_regions(query, more) or symbolic_regions(query, budget)
+    return order_regions(query, more) or arithmetic_regions(query, budget)
 
 
 def with_few_values(most: int) -> RegionMethod:
@@ -183,6 +184,17 @@ def contexts_of(
         regions.exact = False  # regions do not count the events in a time
     budget.renew()
     return Contexts(regions, query, windows, assumptions, budget, moments=moments)
+
+
+def arithmetic_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
+    """Return the region graph of a query that computes: by gaps, or by refinement if that is exact."""
+    done = budget.done
+    gaps = gap_regions(query, budget)
+    if gaps is not None and gaps.exact:
+        return gaps
+    budget.restore(done)
+    refined = symbolic_regions(query, budget)
+    return refined if gaps is None or refined.exact else gaps
 
 
 class _FreeRegions(RegionGraph):

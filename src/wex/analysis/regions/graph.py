@@ -3,7 +3,8 @@
 A *memory* is the earlier events that grams still show; a *region* is a set of memories with the
 same continuations. Each edge has an *action*: the class that every reader reads, `SILENT` for a
 reader that does not read yet. Every stream has its path in the graph; if the graph is exact, every
-path is the path of a stream.
+path is the path of a stream. If it is uniform, too, any two continuations of a path are those of one
+stream; otherwise each of them may need other values before it.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class RegionGraph(ABC):
 
     method: str  # how the graph was made, in words
     exact: bool
+    uniform: bool = True  # all streams on a path have the same continuations
     edges: list[list[Step]]
     level: list[int]  # of each region: how many events came before, up to the last level
     tick: int = 1_000_000  # microseconds between events of a witness, where there is a choice
