@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from benchmarks.lookback_plot import PAGE, PICTURE, drawn
 from benchmarks.verdicts import KNOWN, REASONED, gallery
 
 import wex
-
-PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"
 
 
 def table() -> dict[str, list[str]]:
@@ -37,3 +34,7 @@ def test_the_table_has_what_is_known() -> None:
     for name, answers in {**known, **reasoned}.items():
         for cell, answer in zip(table()[name], answers, strict=False):
             assert answer in (cell, "?"), name
+
+
+def test_the_plot_shows_the_table() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == drawn()
