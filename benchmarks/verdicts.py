@@ -5,9 +5,11 @@ python -m benchmarks.verdicts [lookback]
 
 from __future__ import annotations
 
+import resource
 import statistics
 import sys
 import time
+from contextlib import ExitStack
 from unittest import mock
 
 import wex
@@ -150,11 +152,109 @@ KNOWN |= {
     "never: gaps over three events": (N + "window w match [n >= n[-1] + 2]{3} [n[-1] < n[-4] + 6]", NEVER),
 }  # fmt: skip
 
+OK = "stream s (ok bool) "
+ABC = "stream s (x enum('a', 'b', 'c')) "
+ENDS = (LINEAR, LINEAR, LINEAR)  # the event that ends a run ends a window of each of its starts
+
+
+def _same(n: int) -> tuple[str, str, str]:
+    """Return the answers for windows of n events that can follow each other at once."""
+    return (str(n), str(n), str(n))
+
+
+# Specs that compare, with their answers and why: every value meets every other, all types, clauses, `assume`.
+REASONED: dict[str, tuple[str, tuple[str, str, str], str]] = {
+    **{
+        f"entangled, two fields, {k} before": (
+            XY + f"window w match [x > x[-{k}] and y < x[-1]]+ [x < y[-{k}]]", RISING,
+            "of the values that lie k apart some rise below others: x < y[-k] can end windows again and again",
+        )
+        for k in (2, 3)
+    },
+    **{
+        f"entangled, three fields, {k} before": (
+            XYZ + f"window w match [x > x[-{k}] and y > x[-1]]+ [z > y[-{k}]] [y < z[-1]]", RISING,
+            "x, y and z rise together, with z far above",
+        )
+        for k in (2, 3)
+    },
+    **{
+        f"{k} before and a constant": (
+            X + f"window w match [x > x[-{k}]]+ [x < x[-{k - 1}] and x > 0]", RISING,
+            "as without the constant, above it",
+        )
+        for k in (4, 5, 6)
+    },
+    "6 before, then below": (X + "window w match [x > x[-6]]+ [x < x[-5]]", RISING, "some of six values that rise, below the others"),
+    "entangled, 2 events": (
+        XY + "window w match [x > x[-3] and y < x[-1]] [x < y[-3]]", _same(2), "an event can play both parts",
+    ),
+    "entangled, 3 events": (
+        XY + "window w match [x > x[-3] and y < x[-1]]{2} [x < y[-3]]", ("at most 3", "3", "at most 3"),
+        "3, but that takes more than four values at a time",
+    ),
+    "never: entangled, two fields": (
+        XY + "window w match [y < x[-1]] any [x < y[-2] and x >= x[-3]]", NEVER, "x < y[-2] < x[-3]",
+    ),
+    "never: entangled, three fields": (
+        XYZ + "window w match [y >= x[-1]] [z >= y[-1]] [x > z[-1] and x <= x[-3]]", NEVER, "x > z[-1] >= y[-2] >= x[-3]",
+    ),
+    "record of 6": (
+        X + "window w match [" + " and ".join(f"x > x[-{age}]" for age in range(1, 7)) + "]+", RISING, "a rise that does not end",
+    ),
+    "record of 3 in two fields": (
+        XY + "window w match [x > x[-1] and x > x[-2] and x > x[-3] and y < y[-1]]{4}", _same(4), "x rises and y falls",
+    ),
+    "round of three fields": (XYZ + "window w match [x > y[-1] and y > z[-1] and z > x[-1]]+", RISING, "all three rise"),
+    "dates, 2 before": ("stream s (d date) window w match [d > d[-2]]+", RISING, "dates have an order like numbers"),
+    "two times, 3 before": (
+        "stream s (sent timestamp, seen timestamp) window w match [sent > seen[-3]]+", RISING, "both rise",
+    ),
+    "later than 3 before": (T + "window w match [ts > ts[-3]]+", RISING, "time that does not stand still"),
+    "never: later and the same": (T + "window w match [ts > ts[-2]] [ts = ts[-3]]", NEVER, "time does not go back"),
+    "texts, 5 before": (U + "window w match [u = u[-5]]+", RISING, "five texts in turn"),
+    "new, then the one before last": (
+        U + "window w match [u != u[-1] and u != u[-2]]+ [u = u[-2]]", ENDS, "the last event cannot belong to the run",
+    ),
+    "three letters in turn": (ABC + "window w match [x != x[-1] and x != x[-2]]{3}", _same(3), "abcabc"),
+    "never: four of three letters": (
+        ABC + "window w match [x != x[-1]] [x != x[-1] and x != x[-2]] [x != x[-1] and x != x[-2] and x != x[-3]]",
+        NEVER, "four different letters",
+    ),
+    "flags, 3 before": (OK + "window w match [ok != ok[-3]]{3}", _same(3), "three of each"),
+    "never: a third flag": (OK + "window w match [ok != ok[-1]] [ok != ok[-1] and ok != ok[-2]]", NEVER, "three different flags"),
+    "integers, 4 before": (N + "window w match [n > n[-4]]+ [n < n[-3]]", RISING, "as reals: there is no constant"),
+    "four integers, 2 before": (
+        N + "assume [0 <= n and n <= 3]* window w match [n > n[-2]]+", ("6", "6", "12"),
+        "two of four numbers in turn rise three times each: 6 events, of which the third lies in 3 * 4 windows",
+    ),
+    "NULL twice": (X + "window w match [x is null]{2}", _same(2), "every event is the first or the second"),
+    "from the first, rising": (X + "window w match [is_first] [x > x[-1]]*", ("1", "1", LINEAR), "one start, a window at every rise"),
+    "below 2 before, shortest": (
+        X + "window w match [x > x[-3]]+ [x < x[-2]] keep shortest", ENDS, "a start ends with its first window, all at one event",
+    ),
+    "above 3 before, disjoint": (X + "window w match [x > x[-3]]+ keep disjoint", _same(1), "every window clears the starts"),
+    "above 6 before, 4 events": (X + "window w match [x > x[-6]]+ within 4 events", ("4", "4", "10"), "1 + 2 + 3 + 4 windows"),
+    "a fall after a rise": (
+        X + "window w after any* [x > x[-2]] match [x < x[-2]]{2}", _same(1), "a start needs a rise just before its two falls",
+    ),
+    "two rises or two falls": (X + "window w match [x > x[-2]]{2} or match [x < x[-2]]{2}", _same(2), "two starts of one kind"),
+    "never: assumed order": (X + "assume [x >= x[-1]]* window w match [x < x[-2]]", NEVER, "what does not fall in one step does not in two"),
+    "one fall at a time": (
+        X + "assume [x > x[-2]]* window w match [x < x[-1]]+", _same(1), "after two falls x were below x[-2]",
+    ),
+    "steps above x": (
+        XY + "assume [x > y]* window w match [y > x[-1]]+ [x < x[-1]]", ENDS, "x > y > x[-1] in the run, so its end is not in it",
+    ),
+}  # fmt: skip
+
 
 def gallery() -> dict[str, str]:
     """Return all specs by name, the examples first."""
     plain = {name: examples.text(name) for name in examples.names()}
-    return {**plain, **GALLERY, **{name: text for name, (text, _) in KNOWN.items()}}
+    known = {name: text for name, (text, _) in KNOWN.items()}
+    reasoned = {name: text for name, (text, _, _) in REASONED.items()}
+    return {**plain, **GALLERY, **known, **reasoned}
 
 
 def main() -> None:
@@ -171,26 +271,35 @@ def main() -> None:
             cells = [name, *map(str, counts), str(window.regions)]
             out(f"| {' | '.join(cells)} | {seconds[-1]:.2f} |\n")
             sys.stdout.flush()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # megabytes, on Linux
+    within = statistics.quantiles(seconds, n=20)[-1]
     out(
-        f"\n{len(seconds)} specs, median {statistics.median(seconds):.2f} s, longest {max(seconds):.1f} s of CPU\n"
+        f"\n{len(seconds)} specs: median {statistics.median(seconds):.2f} s, 95 % within {within:.1f} s,"
+        f" longest {max(seconds):.1f} s of CPU; {most:,.0f} MB of memory\n"
     )
 
 
 # Each takes the lookback.
 OVER_K: dict[str, str] = {
     "one field": X + "window w match [x > x[-{k}]]+ [x < x[-{less}]]",
+    "one field, constant": X + "window w match [x > x[-{k}]]+ [x < x[-{less}] and x > 0]",
     "two fields": XY + "window w match [x > x[-{k}] and y < y[-{k}]]+ [x < y]",
+    "two fields, entangled": XY + "window w match [x > x[-{k}] and y < x[-1]]+ [x < y[-{k}]]",
     "three fields": XYZ + "window w match [x > y and y > z]+ [x > x[-{k}]] [y < z[-{k}]]",
-}
+    "three fields, entangled": XYZ + "window w match [x > x[-{k}] and y > x[-1]]+ [z > y[-{k}]] [y < z[-1]]",
+}  # fmt: skip
 
 
 def over_k() -> None:
     """Print verdict and time by lookback, with order types and, for comparison, by refinement alone."""
     sys.stdout.write("| spec | k | by refinement | by order types |\n|---|---|---|---|\n")
     for name, text in OVER_K.items():
-        for k in range(1, 7 if name == "one field" else 4):
+        for k in range(1, 7 if name.startswith("one") else 4):
             spec = wex.parse(text.format(k=k, less=max(1, k - 1)))
-            with mock.patch("wex.analysis.regions.contexts.order_regions", return_value=None):
+            with ExitStack() as patched:
+                for method in ("order_regions", "loose_regions"):
+                    place = f"wex.analysis.regions.contexts.{method}"
+                    patched.enter_context(mock.patch(place, return_value=None))
                 before = _timed(spec)
             sys.stdout.write(f"| {name} | {k} | {before} | {_timed(spec)} |\n")
             sys.stdout.flush()

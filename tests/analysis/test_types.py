@@ -235,10 +235,6 @@ def test_graphs_enclose_the_words_of_streams(text: str) -> None:
 @given(comparing())
 def test_enclosed_verdicts_are_right(text: str) -> None:
     exact = analysed(text)
-
-    def given_up(query: RegionQuery, budget: Budget, most: int | None = None) -> RegionGraph | None:
-        return None if most is None else order_regions(query, budget, most)
-
     with (
         mock.patch(CONTEXTS + "order_regions", given_up),
         mock.patch("wex.analysis.verdicts.thorough_regions", side_effect=TooManyError),
@@ -252,6 +248,23 @@ def test_enclosed_verdicts_are_right(text: str) -> None:
             elif two.verdict == "bounded":
                 assert one.bound is not None, name
                 assert one.bound == two.bound if two.exact else one.bound <= two.bound, name
+
+
+@few
+@given(comparing())
+def test_enclosed_comparisons_are_right(text: str) -> None:
+    exact = wex.is_empty(text)
+    assert exact.holds is not None
+    with (
+        mock.patch(CONTEXTS + "order_regions", given_up),
+        mock.patch("wex.analysis.compare.thorough_regions", side_effect=TooManyError),
+    ):
+        assert wex.is_empty(text).holds in (exact.holds, None)
+
+
+def given_up(query: RegionQuery, budget: Budget, most: int | None = None) -> RegionGraph | None:
+    """Return the graph of types with few values, and none of all types."""
+    return None if most is None else order_regions(query, budget, most)
 
 
 def exact_regions(query: RegionQuery) -> RegionGraph:

@@ -143,14 +143,22 @@ class Oracle:
         return processor.most_held()
 
     def held_or_ended(self, events: Sequence[Event]) -> int:
-        """Return the most starts that a processor holds after an event or that end with it."""
+        """Return the most starts that a processor holds after an event or that end with it.
+
+        With `keep disjoint` a window that ends also ends the starts that were held, and a new one.
+        """
         processor = wex.Processor(self.spec)
+        (window,) = self.spec.windows
+        clears = window.keep is not None and window.keep.text == "disjoint"
         most = 0
         with interpreted():
             for event in events:
+                before = processor.held()
                 ended = processor.feed(pa.Table.from_pylist([event], self._schema(events)))
                 starts = set(ended["start_index"].to_pylist())
-                most = max(most, processor.most_held(), processor.held() + len(starts))
+                most = max(most, processor.held() + len(starts))
+                if clears and starts:
+                    most = max(most, before + 1)
         return most
 
     def _schema(self, events: Sequence[Event]) -> pa.Schema:
@@ -223,7 +231,8 @@ def _of_finding(
         case Kind.NEVER_OCCURS:
             wrong = bool(windows)
         case Kind.ONLY_AT_FIRST:
-            wrong = any(start > 0 for start, _ in windows)
+            said = re.search(r"with (\d+) event", finding.text)
+            wrong = any(start != int(said[1] if said else 0) for start, _ in windows)
         case Kind.EVERY_BEGINNING:
             wrong = any(
                 (start, before) not in own

@@ -97,7 +97,7 @@ def never_found(spec: tree.Spec, names: frozenset[str]) -> tuple[str, ...]:
         str(finding)
         for number, window in enumerate(meaning.expanded.windows)
         if window.name.text in names
-        for finding in of_window(Analysis(meaning, number, Budget(*QUICK)))
+        for finding in of_window(Analysis(meaning, number, Budget(*QUICK), quick=True))
         if finding.kind in REASONS
     )
 

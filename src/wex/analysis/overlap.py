@@ -196,8 +196,12 @@ class Overlap:
 
     def may_be_quadratic(self) -> bool:
         """Tell whether the regions allow quadratic growth, though some paths may be those of no stream."""
-        endless = self.starts.endless() & self.starts.alive
-        return self._quadratic_pump(self.starts, endless) is not None
+        self.analysis.budget.renew()
+        try:
+            endless = self.starts.endless() & self.starts.alive
+            return self._quadratic_pump(self.starts, endless) is not None
+        except TooManyError:
+            return True
 
     def _unbounded(self, growth: Growth, reason: str, builder: WitnessBuilder) -> Answer:
         """Return "unbounded"; with `within DURATION` only if a small stream confirms it."""

@@ -93,7 +93,10 @@ def _only_at_first(analysis: Analysis) -> Iterator[Finding]:
         for edge in contexts.edges[context]
     )
     if not begins_later:
-        text = f"windows of `{window.name}` begin only at the first event"
+        # Without padding the first gram is that of a later event.
+        first = analysis.window.first
+        before = f" with {first} event{'s' if first > 1 else ''} before it" if first else ""
+        text = f"windows of `{window.name}` begin only at the first event{before}"
         yield Finding(Kind.ONLY_AT_FIRST, text)
 
 

@@ -23,7 +23,7 @@ from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.rates import most_in_time, paced
 from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
 from wex.analysis.regions.graph import Budget
-from wex.analysis.regions.typed import LOOSE
+from wex.analysis.regions.typed import LOOSE, OrderRegions
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
 from wex.analysis.subject import Subject
@@ -448,22 +448,24 @@ class Analysis(Subject):
 
     def _enclosed(self, name: str, answer: Answer) -> Answer:
         """Return an answer as other graphs decide it, where there are too many types for an exact one."""
-        loose = self._contexts is not None and self._contexts.regions.method == LOOSE
-        if not loose or self.quick or answer.exact:
+        if self._contexts is None or self.quick or answer.exact or self.regions_of is not None:
+            return answer
+        regions = self._contexts.regions
+        loose = regions.method == LOOSE
+        if not loose and not (self.gave_up and isinstance(regions, OrderRegions)):
             return answer
         unbounded: Answer | None = None
         for sample in self._samples():
             shown: Answer = getattr(sample, name)
             if shown.verdict is Verdict.UNBOUNDED:
-                unbounded = shown
-                if shown.growth is Growth.QUADRATIC or name != "overlap":
+                linear = name == "overlap" and shown.growth is Growth.LINEAR
+                if not linear or not Overlap(self).may_be_quadratic():
                     return shown
-                if not Overlap(self).may_be_quadratic():
-                    return shown
+                unbounded = replace(shown, reason=f"{shown.reason}; the growth may be quadratic")
             elif shown.exact and shown.bound == answer.bound:
                 return shown
-        if unbounded is not None:
-            return unbounded
+        if unbounded is not None or not loose:
+            return unbounded or answer
         other: Answer = getattr(self._thorough, name)
         if answer.bound is None or other.exact:
             return answer if other.verdict is Verdict.UNKNOWN else other
