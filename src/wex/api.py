@@ -101,10 +101,7 @@ def parse(text: str, name: str = "<spec>") -> Spec:
         The name of the text in error messages, such as the path of a file.
 
     >>> import wex
-    >>> spec = wex.parse("stream s (x real) window rise match [x > x[-1]]+")
-    >>> spec
-    <Spec of stream s; windows: rise>
-    >>> print(spec)
+    >>> print(wex.parse("stream s (x real) window rise match [x > x[-1]]+"))
     stream s (x real)
     <BLANKLINE>
     window rise
@@ -419,11 +416,9 @@ def check(spec: SpecLike, effort: int | None = None) -> Report:
     timed: answers are the same on every machine. `wex.limits` has the same limit for all calls.
 
     >>> import wex
-    >>> report = wex.check(wex.parse("stream s (x real) window w after (any any)* match any{5}"))
-    >>> report["w"].open.bound, report["w"].open.exact
-    (3, True)
-    >>> report["w"].open.witness(3).num_rows
-    5
+    >>> report = wex.check("stream s (x real) window w after (any any)* match any{5}")
+    >>> report["w"].open.bound, report["w"].open.exact, report["w"].open.witness(3).num_rows
+    (3, True, 5)
     """
     from wex.analysis.check import check  # noqa: PLC0415
 
@@ -434,9 +429,8 @@ def equivalent(a: SpecLike | KSLA, b: SpecLike | KSLA) -> SpecComparison:
     """Tell whether two specs have the same windows on every stream, or two automata the same language.
 
     >>> import wex
-    >>> one = wex.parse("stream s (x real) window w match [x > 0] [x > 0]*")
-    >>> two = wex.parse("stream s (x real) window w match [x > 0]+")
-    >>> wex.equivalent(one, two).holds
+    >>> stream = "stream s (x real) window w "
+    >>> wex.equivalent(stream + "match [x > 0] [x > 0]*", stream + "match [x > 0]+").holds
     True
     """
     from wex.analysis.languages import equivalent  # noqa: PLC0415
@@ -448,9 +442,8 @@ def includes(a: SpecLike | KSLA, b: SpecLike | KSLA) -> SpecComparison:
     """Tell whether every window of b is a window of a, on every stream; of automata, every word.
 
     >>> import wex
-    >>> wide = wex.parse("stream s (x real) window w match [x > 0]+")
-    >>> narrow = wex.parse("stream s (x real) window w match [x > 0]{3}")
-    >>> comparison = wex.includes(narrow, wide)
+    >>> stream = "stream s (x real) window w "
+    >>> comparison = wex.includes(stream + "match [x > 0]{3}", stream + "match [x > 0]+")
     >>> comparison.holds, comparison.window
     (False, ('w', 0, 0))
     """
