@@ -1,7 +1,7 @@
 """Single starts of one window: the places they can be in, and how they move between them.
 
 A *place* is a context and a window state. A start is alive in a place if it can still end in a
-window. A plan holds a start until its automaton, which knows nothing of regions, rejects it.
+window. A plan holds a start until its automaton, which only reads letters, rejects it.
 """
 
 from __future__ import annotations
