@@ -41,7 +41,7 @@ few = settings(max_examples=max(10, settings.default.max_examples // 10))  # typ
         ),
         (
             X + "window w match [x > 1] [x[-1] > 0] | [x < 1] [x[-1] > 2]",
-            "some starts of `w` can never end in a window: they are dropped once that is sure",
+            "some starts of `w` can never end in a window: they are dropped once events show it",
         ),
         ("stream s (t int) order by t window w match [t < t[-1]]+", "`t < t[-1]` can never hold"),
         (

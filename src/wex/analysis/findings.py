@@ -103,7 +103,7 @@ def _of_window(analysis: Analysis) -> Iterator[Finding]:
     if hopeless and analysis.contexts.regions.exact and not window.clauses.running:
         text = f"some starts of `{name}` are held although they can never end in a window"
         if analysis.is_pruned:
-            text = f"some starts of `{name}` can never end in a window: they are dropped once that is sure"
+            text = f"some starts of `{name}` can never end in a window: they are dropped once events show it"
         yield Finding(Kind.HOPELESS_STARTS, text)
     yield from _unreached(analysis, planned)
     yield from unsaid(analysis, never)

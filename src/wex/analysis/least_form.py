@@ -2,8 +2,7 @@
 
 An automaton knows letters, but not which letters can follow each other. In `[up] any* [up] [x[-1] < x[-2]]`
 the last event contradicts the one before, so there is no window, and yet the automaton holds every
-start. The region graph knows. Where letters do not show in time that a start can never end, and it would
-be held for ever, guards about past events are read already when the event comes.
+start. The region graph knows.
 
 What is dropped must be dead for all values at run time. So only two kinds of region graphs are used,
 which compare values but never compute with them, and only guards on which floats agree with real
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
@@ -27,25 +25,32 @@ from wex.analysis.regions.query import query_of
 from wex.analysis.regions.typed import order_regions
 from wex.analysis.window_tables import reading_of, without_clauses
 from wex.compile.assumptions import assumption_automaton
-from wex.compile.labels import restricted as restricted_labels
-from wex.compile.normal_form import restricted
 from wex.compile.reduce import reduce_window
 from wex.compile.stream_order import stream_order
 from wex.errors import LimitError
 from wex.theory import terms
-from wex.theory.letters import Letters, letters_of
 from wex.theory.solver import UndecidedError
-from wex.theory.terms import Comparison, Constant, IsFirst, RunningTest, atoms
+from wex.theory.terms import (
+    Absolute,
+    Arithmetic,
+    Calendar,
+    Comparison,
+    Constant,
+    IsFirst,
+    Local,
+    Negative,
+    RunningTest,
+    atoms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.window import CompiledWindow
-    from wex.theory.terms import Atom, Guard
+    from wex.theory.terms import Atom, Guard, Term
 
 EFFORT = 20_000  # steps: a plan may not take long
-MOST_TESTS = 4  # guards about past events that are read already when the event comes
 WHOLE_AS_FLOATS = 2**53  # up to here floats have every whole number
 
 
@@ -61,17 +66,9 @@ def _least_form(compiled: CompiledWindow) -> CompiledWindow:
     places = places_of(compiled)
     if places is None or places.all_alive:
         return compiled
-    simplest: CompiledWindow | None = None
-    for window in chain([compiled], _with_tests(compiled)):
-        own = places if window is compiled else places_of(window)
-        assert own is not None
-        for smaller in own.smaller_forms():
-            pruned = replace(window, form=smaller.form)
-            if not smaller.holds_for_ever:
-                return reduce_window(pruned)
-            simplest = simplest or pruned
-    assert simplest is not None
-    return reduce_window(simplest)
+    simplest, *others = places.smaller_forms()
+    best = next((one for one in (simplest, *others) if not one.holds_for_ever), simplest)
+    return reduce_window(replace(compiled, form=best.form))
 
 
 def places_of(compiled: CompiledWindow) -> Places | None:
@@ -123,14 +120,12 @@ def _asks_for_first(guard: Guard) -> bool:
 def _is_sure(guards: Iterable[Guard]) -> bool:
     """Tell whether floats and whole numbers of 64 bits never disagree with the numbers they stand for."""
     every = {atom for guard in guards for atom in atoms(guard)}
-    reals = {
-        side.value
-        for atom in every
-        if isinstance(atom, Comparison)
-        for side in (atom.left, atom.right)
-        if isinstance(side, Constant) and isinstance(side.value, Fraction)
-    }
-    return all(map(_agrees, every)) and len(reals) == len(set(map(terms.rounded, reals)))
+    # Constants are rounded to floats: different ones have to stay different, also from their opposites.
+    sizes = {Fraction(0)}
+    for atom in every:
+        if isinstance(atom, Comparison) and "real" in (atom.left.kind, atom.right.kind):
+            sizes |= set(map(abs, _constants(atom)))
+    return all(map(_agrees, every)) and len(sizes) == len(set(map(terms.rounded, sizes)))
 
 
 def _agrees(atom: Atom) -> bool:
@@ -138,41 +133,25 @@ def _agrees(atom: Atom) -> bool:
         return not isinstance(atom, RunningTest)
     if terms.is_open(atom, floating=True) or terms.is_opaque(atom):
         return False
-    sides = (atom.left, atom.right)
-    if {side.kind for side in sides} != {"whole", "real"}:
+    if {atom.left.kind, atom.right.kind} != {"whole", "real"}:
         return True
-    # A whole number that is compared with a float becomes one.
-    constants = [side.value for side in sides if isinstance(side, Constant)]
-    return any(abs(Fraction(value)) < WHOLE_AS_FLOATS for value in constants)
+    # A whole number that is compared with a float becomes one, and so does a constant.
+    constants = list(_constants(atom))
+    return bool(constants) and all(map(_is_float, constants))
 
 
-# --- Guards about past events
+def _constants(node: Comparison | Term) -> Iterator[Fraction]:
+    """Yield the numbers that a comparison names."""
+    match node:
+        case Constant(int() | Fraction() as value) if not isinstance(value, bool):
+            yield Fraction(value)
+        case Comparison(_, left, right) | Arithmetic(_, left, right):
+            yield from _constants(left)
+            yield from _constants(right)
+        case Negative(value) | Absolute(value) | Local(value) | Calendar(_, value):
+            yield from _constants(value)
 
 
-def _with_tests(compiled: CompiledWindow) -> Iterator[CompiledWindow]:
-    """Yield the window over letters that show at once what later guards ask about an event."""
-    guards = compiled.letters.guards
-    asked: dict[Atom, None] = {}
-    for guard in guards:
-        for atom in atoms(guard):
-            age = min((-field.offset for field in terms.fields(atom)), default=0)
-            if age and not isinstance(atom, IsFirst):
-                asked[terms.shifted(atom, age)] = None
-    tests = [atom for atom in asked if atom not in guards]
-    if not tests or len(tests) > MOST_TESTS:
-        return
-    finer = letters_of([*guards, *tests], compiled.lookback, pad=not compiled.window.unpadded)
-    coarser = {row: letter for letter, row in enumerate(compiled.letters.rows)}
-    size = len(guards)
-    kept = [(row, coarser[row[:size]]) for row in finer.rows if row[:size] in coarser]
-    members = [letter for _, letter in kept]
-    until = compiled.until
-    if until is not None:
-        until = sum(1 << new for new, old in enumerate(members) if until >> old & 1)
-    yield replace(
-        compiled,
-        letters=Letters(finer.guards, tuple(row for row, _ in kept)),
-        form=restricted(compiled.form, members),
-        until=until,
-        labels=compiled.labels and restricted_labels(compiled.labels, members),
-    )
+def _is_float(value: Fraction) -> bool:
+    """Tell whether a float has this value, and lies where floats have every whole number."""
+    return abs(value) < WHOLE_AS_FLOATS and Fraction(terms.rounded(value)) == value

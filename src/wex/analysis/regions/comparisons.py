@@ -24,7 +24,7 @@ from wex.theory.solver import UndecidedError
 from wex.theory.terms import Comparison, Constant, Field, IsFirst, Truth, atoms
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping
 
     from wex.analysis.regions.query import RegionQuery
     from wex.theory.letters import Row
@@ -183,7 +183,8 @@ def _compared(own: Mapping[int, Atom], query: RegionQuery) -> Compared | None:
                 return None
             listed[name] = tuple(range(query.bounds[name]))
     group = Compared(tests, fields, listed)
-    if group.whole and group.ordered and len(whole_range(group)) > WIDTH:
+    numbers = whole_range(group)  # `len` fails for very long ranges
+    if group.whole and group.ordered and numbers.stop - numbers.start > WIDTH:
         return None  # finitely many numbers lie between constants, too many to list
     return group
 
@@ -200,7 +201,7 @@ def constants_in(group: Compared) -> dict[str, set[Known]]:
     return constants
 
 
-def whole_range(group: Compared) -> Sequence[int]:
+def whole_range(group: Compared) -> range:
     """Return the whole numbers from the least to the greatest constant of a group.
 
     A constant that is not whole separates the whole numbers next to it.

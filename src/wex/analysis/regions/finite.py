@@ -296,7 +296,7 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
             for reader in query.readers
             if (classes := reader[0]) is not None
             and all(field.offset == 0 for guard in classes for field in terms.fields(guard))
-            and reader[0] == reader[-1]
+            and all(later == classes for later in reader)
         )
     )
     if now not in terms.fields(always) or any(map(terms.is_opaque, terms.atoms(always))):
