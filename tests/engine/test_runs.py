@@ -258,3 +258,13 @@ def test_sessions_that_are_cut_come_out_of_files_in_their_order(tmp_path: Path) 
     expected = wex.find(spec, data)
     assert expected["window_name"].to_pylist().index("cut") == 2
     assert wex.find_in_file(spec, path).equals(expected)
+
+
+def test_null_is_equal_to_nothing() -> None:
+    """Not to another NULL either: an event with NULL is a run of its own."""
+    spec = wex.parse("stream s (x int) window w runs of x window v match [x is null]")
+    data = {"x": pa.array([None, None, 1, 1], pa.int64())}
+    found = [find(spec, data).to_pylist() for find in (wex.find, find_by_definition)]
+    assert found[0] == found[1]
+    runs = [row for row in found[0] if row["window_name"] == "w"]
+    assert [(row["start_index"], row["end_index"]) for row in runs] == [(0, 0), (1, 1), (2, 3)]

@@ -57,7 +57,7 @@ def runs(
 def _same(values: Sequence[Term], grams: Grams, position: int) -> bool:
     """Tell whether all values of an event are those of the event before it.
 
-    A value that reads a missing event equals nothing.
+    A value that is NULL or reads a missing event equals nothing.
     """
     results = []
     for value in values:
@@ -66,7 +66,8 @@ def _same(values: Sequence[Term], grams: Grams, position: int) -> bool:
             results.append(False)
             continue
         now = _value(value, grams, position, position, values[0])
-        results.append(now == _value(value, grams, position - 1, position, values[0]))
+        before = _value(value, grams, position - 1, position, values[0])
+        results.append(now is not None and now == before)
     return all(results)
 
 
