@@ -55,7 +55,10 @@ def test_the_engine_is_the_definition_in_any_pieces(
 @pytest.mark.parametrize(
     ("window", "keeps"),
     [
-        ("match any{9} measure median(x) as m, nth(x, 3) as n", (("median(x)", 9),)),
+        (
+            "match any{9} measure median(x) as m, nth(x, 3) as n",
+            (("median(x)", 9), ("nth(x, 3)", 9)),
+        ),
         ("match any+ within 5 events measure 1 + mode(x) as m", (("mode(x)", 5),)),
         ("match any+ measure percentile(x, 0.5) as m", (("percentile(x, 0.5)", None),)),
         ("match any+ measure avg(x) as m", ()),
