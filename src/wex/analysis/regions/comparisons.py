@@ -183,9 +183,10 @@ def _compared(own: Mapping[int, Atom], query: RegionQuery) -> Compared | None:
                 return None
             listed[name] = tuple(range(query.bounds[name]))
     group = Compared(tests, fields, listed)
-    numbers = whole_range(group)  # `len` fails for very long ranges
-    if group.whole and group.ordered and numbers.stop - numbers.start > WIDTH:
-        return None  # finitely many numbers lie between constants, too many to list
+    if group.whole and group.ordered:
+        numbers = whole_range(group)
+        if numbers.stop - numbers.start > WIDTH:  # `len` fails for very long ranges
+            return None  # finitely many numbers lie between constants, too many to list
     return group
 
 
