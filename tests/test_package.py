@@ -49,7 +49,8 @@ def test_each_stage_takes_the_value_of_the_one_before() -> None:
     names = [stages.TEXT, *(stage.name for stage in stages.STAGES)]
     assert [stage.takes for stage in stages.STAGES] == names[:-1]
     assert names == [
-        "text", "tree", "meaning", "guards", "letters", "automata", "normal form", "smaller form", "plan", "machine",
+        "text", "tree", "meaning", "guards", "letters", "automata", "normal form", "smaller form", "least form", "plan",
+        "machine",
     ]  # fmt: skip
 
 
