@@ -65,7 +65,8 @@ def _is_exact(spec: tree.Spec) -> bool:
 
     Floats round, and nobody checks an `assume` that says so.
     """
-    checked = not any(one.unchecked for one in (*spec.assumes, *spec.rates))
+    trusted = [assume.unchecked for assume in spec.assumes]
+    checked = not any([*trusted, *(rate.unchecked for rate in spec.rates)])
     known = (atom for guard in plan_of(spec).guards for atom in atoms(guard))
     return checked and not any(is_open(atom, floating=True) for atom in known)
 
