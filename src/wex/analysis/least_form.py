@@ -46,6 +46,7 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from wex.analysis.pruning import PrunedForm
     from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.window import CompiledWindow
     from wex.theory.terms import Atom, Guard, Term
@@ -66,9 +67,13 @@ def _least_form(compiled: CompiledWindow) -> CompiledWindow:
     places = places_of(compiled)
     if places is None or places.all_alive:
         return compiled
-    simplest, *others = places.smaller_forms()
-    best = next((one for one in (simplest, *others) if not one.holds_for_ever), simplest)
-    return reduce_window(replace(compiled, form=best.form))
+    simplest: PrunedForm | None = None
+    for pruned in places.pruned_forms():
+        if not pruned.holds_for_ever:
+            return reduce_window(replace(compiled, form=pruned.form))
+        simplest = simplest or pruned
+    assert simplest is not None
+    return reduce_window(replace(compiled, form=simplest.form))
 
 
 def places_of(compiled: CompiledWindow) -> Places | None:

@@ -32,7 +32,7 @@ MOST_STATES = 64  # of both automata together, where states are told apart
 Known = frozenset[int]  # the contexts that a stream may be in, by the letters read so far
 
 
-class SmallerForm(Protocol):
+class PrunedForm(Protocol):
     """A form with the same windows on every stream, which holds fewer starts."""
 
     @property
@@ -61,7 +61,7 @@ class Places:
         """Whether every start that is held can end."""
         return self.starts.held <= self.alive
 
-    def smaller_forms(self) -> Iterator[SmallerForm]:
+    def pruned_forms(self) -> Iterator[PrunedForm]:
         """Yield forms that hold fewer starts, the simplest first."""
         yield Pruned(self)
         try:

@@ -27,7 +27,7 @@ from wex.analysis.witness import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Iterator, Sequence, Set
 
     from wex.analysis.answers import Answer
     from wex.analysis.counting.single import Place
@@ -216,7 +216,7 @@ class StartCount:
         tail: Sequence[Edge] = ()
         if counts_open and cycle.states:
             tail = self.starts.completion((cycle.edges[-1].to, cycle.states[0]))
-        certificate = self._recurring(cycle, tail) or self._family(cycle, tail)
+        certificate = self._repeating(cycle, tail) or self._rising(cycle, tail)
         if certificate is None:
             return None
 
@@ -233,33 +233,34 @@ class StartCount:
         reason = f"{self._repetition(cycle)} adds one"
         return analysis.unbounded(self.what, Growth.LINEAR, reason, build)
 
-    def _recurring(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
+    def _repeating(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
         """Return a certificate that repeats the very same events."""
         contexts = self.starts.contexts
-        # The memory before the cycle is that after it: often only once it has been traversed.
-        stems = (cycle.stem, (*cycle.stem, *cycle.edges))
-        for stem, times in product(stems, TIMES):
-            streams = contexts.regions.recurring(
-                _steps_of(stem), _steps_of(cycle.edges * times), _steps_of(tail)
-            )
-            if streams is not None:
-                return _repeating(contexts, cycle, *streams)
+        for steps in _traversed(cycle, tail):
+            if (streams := contexts.regions.recurring(*steps)) is not None:
+                return _same_events(contexts, cycle, *streams)
         return None
 
-    def _family(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
+    def _rising(self, cycle: GrowingCycle, tail: Sequence[Edge]) -> Certificate | None:
         """Return a certificate in which numbers rise or fall from round to round."""
         contexts = self.starts.contexts
-        stems = (cycle.stem, (*cycle.stem, *cycle.edges))
-        for stem, times in product(stems, TIMES):
-            family = contexts.regions.family(
-                _steps_of(stem), _steps_of(cycle.edges * times), _steps_of(tail)
-            )
-            if family is not None:
+        for steps in _traversed(cycle, tail):
+            if (family := contexts.regions.family(*steps)) is not None:
                 return _certificate_of(contexts, cycle, family)
         return None
 
 
-def _repeating(contexts: Contexts, cycle: GrowingCycle, *streams: Sequence[Event]) -> Certificate:
+def _traversed(
+    cycle: GrowingCycle, tail: Sequence[Edge]
+) -> Iterator[tuple[list[Step], list[Step], list[Step]]]:
+    """Yield the steps before, on and after a cycle that is traversed once or more in each round."""
+    # The memory before the cycle is that after it: often only once it has been traversed.
+    stems = (cycle.stem, (*cycle.stem, *cycle.edges))
+    for stem, times in product(stems, TIMES):
+        yield _steps_of(stem), _steps_of(cycle.edges * times), _steps_of(tail)
+
+
+def _same_events(contexts: Contexts, cycle: GrowingCycle, *streams: Sequence[Event]) -> Certificate:
     # The columns that may rise stay as they are: a repeated event has no larger value there.
     before, repeated, after = (
         [complete_events(contexts, [event])[0] for event in events] for events in streams

@@ -23,7 +23,7 @@ from wex.spec.resolve.label_checks import (
 )
 from wex.spec.resolve.preference_checks import check_no_reluctance, check_preference
 from wex.spec.resolve.runs import check_runs
-from wex.spec.resolve.scope import EventTypes, Scope, in_order
+from wex.spec.resolve.scope import EventTypes, Scope, check_ordered_by_time, in_order
 from wex.spec.resolve.type_checker import DURATION_RANGE, TypeChecker
 from wex.spec.types import (
     BOOL,
@@ -34,7 +34,6 @@ from wex.spec.types import (
     NUMBERS,
     OTHER,
     PREDICATE,
-    TIMESTAMP,
     TYPE_SYNONYMS,
     Type,
     microseconds,
@@ -187,18 +186,7 @@ def _check_within(within: tree.Within, stream: tree.Stream, events: EventTypes) 
         return
     if microseconds(within.amount, within.unit.text) is None:
         problems.add("number-out-of-range", within.amount, "duration out of range", DURATION_RANGE)
-    types = [events.scope.fields.get(name.text) for name in stream.order_by]
-    if len(types) == 1 and types[0] in (TIMESTAMP, None):
-        return
-    times = [name for name, type_ in events.scope.fields.items() if type_ == TIMESTAMP]
-    problems.add(
-        "no-order",
-        within,
-        "a duration needs a stream that is ordered by one timestamp",
-        f"add `order by {times[0] if times else 'ts'}` to the stream"
-        if not types
-        else "order the stream by one timestamp only, or use `within … events`",
-    )
+    check_ordered_by_time(events, stream, within, "a duration", ", or use `within … events`")
 
 
 def _check_measures(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from wex.errors import closest
 from wex.spec import tree
 from wex.spec.numbers import MAX_RATE, check_count
-from wex.spec.types import EVENT_UNITS, TIMESTAMP, microseconds
+from wex.spec.resolve.scope import check_ordered_by_time
+from wex.spec.types import EVENT_UNITS, microseconds
 from wex.spec.vocabulary import LOOSELY_ALIKE
 
 if TYPE_CHECKING:
@@ -61,15 +62,4 @@ def check_rate(rate: tree.Rate, stream: tree.Stream, events: EventTypes) -> None
     if events.infer(rate.duration) is not None and not rate.duration.amount.value:
         hint = "write how long, for example `in 1 second`"
         problems.add("number-out-of-range", rate.duration, "the duration must be positive", hint)
-    types = [events.scope.fields.get(name.text) for name in stream.order_by]
-    if len(types) == 1 and types[0] in (TIMESTAMP, None):
-        return
-    times = [name for name, type_ in events.scope.fields.items() if type_ == TIMESTAMP]
-    problems.add(
-        "no-order",
-        rate,
-        "a number of events in a duration needs a stream that is ordered by one timestamp",
-        f"add `order by {times[0] if times else 'ts'}` to the stream"
-        if not types
-        else "order the stream by one timestamp only",
-    )
+    check_ordered_by_time(events, stream, rate, "a number of events in a duration")

@@ -24,7 +24,7 @@ from wex.spec.resolve.label_checks import (
     note_label_call,
 )
 from wex.spec.resolve.type_checker import TypeChecker
-from wex.spec.types import FUNCTION_NAMES, PREDICATE, Type
+from wex.spec.types import FUNCTION_NAMES, PREDICATE, TIMESTAMP, Type
 from wex.spec.vocabulary import OPERATOR_WORDS, RESERVED
 
 if TYPE_CHECKING:
@@ -208,3 +208,18 @@ class EventTypes(TypeChecker):
         if type_ is not None and self.is_constant(node.args[0]):
             self._note_constant_lookback(node, str(node.args[0]))
         return type_
+
+
+def check_ordered_by_time(
+    events: EventTypes, stream: tree.Stream, node: tree.Node, what: str, otherwise: str = ""
+) -> None:
+    """Note a problem unless a stream is ordered by one timestamp, as `what` at a node needs it."""
+    types = [events.scope.fields.get(name.text) for name in stream.order_by]
+    if len(types) == 1 and types[0] in (TIMESTAMP, None):
+        return
+    times = [name for name, type_ in events.scope.fields.items() if type_ == TIMESTAMP]
+    hint = f"add `order by {times[0] if times else 'ts'}` to the stream"
+    if types:
+        hint = f"order the stream by one timestamp only{otherwise}"
+    message = f"{what} needs a stream that is ordered by one timestamp"
+    events.problems.add("no-order", node, message, hint)
