@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +65,16 @@ def test_rows_are_sorted_by_all_columns_and_keep_their_order_otherwise(
         range(size), key=lambda row: (*(place(column[row]) for column in columns), row)
     )
     assert list(sorting.sort_indices(keys)) == expected
+    assert list(sorting._radix_order(keys)) == expected
+
+
+def test_words_of_wide_columns_decide_ties() -> None:
+    """Each column fills a word, so that ties are decided by one column after the other."""
+    random = np.random.default_rng(1)
+    columns = [random.choice([-1.5, 0.0, 2e300], 5_000) for _ in range(4)]
+    table = pa.table(columns, names=[*"abcd"])
+    keys = sorting.sort_keys(table, [*"abcd"], (), dict.fromkeys("abcd", REAL))
+    assert list(sorting.sort_indices(keys)) == list(np.lexsort(columns[::-1]))
 
 
 def test_many_keys_need_more_than_sixteen_bits() -> None:

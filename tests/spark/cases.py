@@ -7,9 +7,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,7 +33,7 @@ from wex.spark import create_view, internals, recovered, register, sql, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
-from wex.spark.worker import engine_of_plan, partition_windows
+from wex.spark.worker import engine_of_plan, joined, partition_windows
 from wex.stages import plan_of
 
 TREND = examples.spec("trend")
@@ -90,6 +91,31 @@ def same(
 
 
 # --- The cases
+
+
+def shuffles(spark: SparkSession) -> None:
+    """Packed or row by row, in few buckets or in many, with workers that sort on disk: the same windows."""
+    table = market.trades(20_000, 40)
+    frame = spark.createDataFrame(table)
+    expected = rows(wex.find(TREND, table))
+    assert rows(frame.transform(windows(TREND, shuffle="rows")).toArrow()) == expected
+    with patch("wex.spark.packed_shuffle.BUCKET_BYTES", 20_000):
+        assert rows(frame.transform(windows(TREND)).toArrow()) == expected
+    with (
+        patch("wex.spark.packed_shuffle.MEMORY", 1),
+        patch("wex.spark.packed_shuffle.MOST_ROWS", 900),
+    ):
+        assert rows(frame.transform(windows(TREND)).toArrow()) == expected
+    # Somebody has partitioned the rows already.
+    by_key = frame.repartition(3, "symbol").sortWithinPartitions("symbol", "ts", "price")
+    for apart in (by_key, frame.repartitionByRange(3, "symbol"), frame.coalesce(1)):
+        result = apart.select("price", "ts", "symbol").transform(windows(TREND))
+        assert rows(result.toArrow()) == expected
+        if hasattr(spark, "sparkContext"):
+            with redirect_stdout(StringIO()) as plan:
+                result.explain()
+            assert plan.getvalue().count("Exchange") <= 1
+    wrong(lambda: windows(TREND, shuffle="sorted"), "wrong-argument")  # type: ignore[arg-type]
 
 
 def many_and_skewed_keys(spark: SparkSession) -> None:
@@ -285,7 +311,8 @@ def random_specs(spark: SparkSession) -> None:
         for case in sorted(set(whole["case"].to_pylist())) if whole.num_rows else []:
             own = whole.filter(pa.compute.equal(whole["case"], case)).drop_columns(["case"])
             engine = engine_of_plan(plans[case])
-            results = list(partition_windows(engine, iter(own.to_batches()), 3, tally=False))
+            pieces = joined(iter(own.to_batches()), 3)
+            results = list(partition_windows(engine, pieces, tally=False))
             if not results:
                 continue
             sink = pa.BufferOutputStream()
@@ -579,7 +606,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
+    shuffles, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

@@ -6,8 +6,10 @@ The plan travels to the workers as bytes; they load neither grammar nor solver.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
@@ -19,9 +21,12 @@ from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.rules import rules_of, with_order
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
-from wex.spark.dead_letters import BadRowHandling, bad_row_handling, new_run
-from wex.spark.internals import spark_schema_of
-from wex.spark.schemas import arrow_schema, quoted
+from wex.errors import WexError
+from wex.spark import packed_shuffle
+from wex.spark.dead_letters import BadRowHandling, DeadLetterFile, bad_row_handling, new_run
+from wex.spark.internals import partitioned_by, spark_schema_of
+from wex.spark.packed_shuffle import PARTITIONS, shuffled
+from wex.spark.schemas import arrow_schema, quoted, to_arrow
 from wex.spark.session import check_workers
 from wex.spec import as_spec
 from wex.spec.types import OTHER
@@ -34,12 +39,11 @@ if TYPE_CHECKING:
 
     from wex.engine.engine import Engine
     from wex.engine.input.bad_rows import BadRows
-    from wex.spark.dead_letters import DeadLetterFile
     from wex.spec import SpecLike
 
+Shuffle = Literal["packed", "rows"]
 METRICS = "wex:"  # prefix of the names under which counts are observed
 PARTITION = "partition"
-PARTITIONS = "spark.sql.shuffle.partitions"
 BATCH_ROWS = 1 << 19  # rows that a worker joins before it looks for windows
 
 
@@ -57,6 +61,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     bad_rows: BadRows = "fail",
     bad_rows_to: str | PathLike[str] | None = None,
     observation: Observation | None = None,
+    shuffle: Shuffle = "packed",
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
@@ -67,11 +72,17 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
     `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
+
+    The `shuffle` of a batch job is *packed*: rows travel as Arrow data, sorted by WEX. With "rows",
+    Spark moves and sorts the rows themselves.
     """
     written = as_spec(spec)
     filled = with_order(written, partition_by, order_by)
     engine = engine_of(filled)
     handling = bad_row_handling(bad_rows, bad_rows_to)
+    if shuffle not in get_args(Shuffle):
+        message = f"shuffle must be 'packed' or 'rows', got {shuffle!r}"
+        raise WexError("wrong-argument", message, "choose one of the two")
 
     def transform(frame: DataFrame) -> DataFrame:
         check_workers(frame.sparkSession)
@@ -81,9 +92,9 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
                 handling.letters.refuse_used()
             runs = rows_engine(filled, _columns(frame)) if rows else engine
             if observation is None and handling.choice == "fail":
-                return _mapped(runs, frame, tally=False)
+                return _mapped(runs, frame, tally=False, shuffle=shuffle)
             return counted(
-                windows_and_tally(runs, frame, handling, new_run()),
+                windows_and_tally(runs, frame, handling, new_run(), shuffle),
                 observation or metrics_name(engine),
                 rows=rows,
             )
@@ -109,13 +120,17 @@ def metrics_name(engine: Engine) -> str:
 
 
 def windows_and_tally(
-    engine: Engine, frame: DataFrame, handling: BadRowHandling | None = None, run: str = ""
+    engine: Engine,
+    frame: DataFrame,
+    handling: BadRowHandling | None = None,
+    run: str = "",
+    shuffle: Shuffle = "packed",
 ) -> DataFrame:
     """Return windows, and among them rows without a window that hold counts: see `counted`.
 
     Rows are the only output of a worker. `run` is a prefix of the names of files of bad rows.
     """
-    return _mapped(engine, frame, tally=True, handling=handling, run=run)
+    return _mapped(engine, frame, tally=True, handling=handling, run=run, shuffle=shuffle)
 
 
 def counted(tallied: DataFrame, name: Observation | str, *, rows: bool = False) -> DataFrame:
@@ -151,20 +166,33 @@ def _mapped(
     tally: bool,
     handling: BadRowHandling | None = None,
     run: str = "",
+    shuffle: Shuffle = "packed",
 ) -> DataFrame:
     """Return the windows of a batch DataFrame; columns that do not fit are an error."""
     schema = arrow_schema(frame.schema, engine)
     result = SortedScan(engine).feed(schema.empty_table())
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
+    run_on_workers = WorkerFunctions(
+        engine.plan.to_bytes(), list(plain), engine.rows, tally, handling, run
+    )
+    keys = [plain[name] for name in stream.partition_by]
+    together = None if handling.folder is not None else partitioned_by(chosen)
+    in_place = together is not None and together <= set(keys)
+    if shuffle == "packed" and not in_place:
+        types = to_arrow(chosen.schema)
+        blobs = shuffled(chosen, engine, list(plain))
+        function = run_on_workers.over_blobs(pa.schema(zip(plain, types.types, strict=True)))
+        return blobs.mapInArrow(function, spark_schema_of(result.schema))
     ties = [
         name
         for name, type_ in stream.fields
         if type_ != OTHER and name not in (*stream.partition_by, *stream.order_by)
     ]
     order = [plain[name] for name in (*stream.partition_by, *stream.order_by, *ties)]
-    keys = [plain[name] for name in stream.partition_by]
-    if handling.folder is None:
+    if in_place:
+        partitioned = chosen
+    elif handling.folder is None:
         partitioned = chosen.repartition(*keys) if keys else chosen.repartition(1)
     else:
         # A task that runs again must write the same file again, so the number of partitions and
@@ -174,15 +202,7 @@ def _mapped(
         chosen = chosen.select("*", number.alias(PARTITION))
         partitioned = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
     ordered = partitioned.sortWithinPartitions(*order)
-    function = worker_function(
-        engine.plan.to_bytes(),
-        list(plain),
-        rows=engine.rows,
-        tally=tally,
-        handling=handling,
-        run=run,
-    )
-    return ordered.mapInArrow(function, spark_schema_of(result.schema))
+    return ordered.mapInArrow(run_on_workers.over_rows(), spark_schema_of(result.schema))
 
 
 def with_plain_names(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:
@@ -199,43 +219,74 @@ def with_plain_names(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[
     return frame.select(*columns), names
 
 
-def worker_function(
-    plan: bytes,
-    names: list[str],
-    *,
-    rows: bool = False,
-    tally: bool = False,
-    handling: BadRowHandling | None = None,
-    run: str = "",
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that workers run over the batches of a partition."""
-    secret, choice = SECRET, "fail" if handling is None else handling.choice
-    letters = None if handling is None else handling.letters
+Batches = Iterator[pa.RecordBatch]
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from wex.spark.worker import engine_of_plan, partition_windows  # noqa: PLC0415  (on the worker)
 
-        number = 0
+@dataclass(frozen=True)
+class WorkerFunctions:
+    """What workers need to find the windows of a partition, and the functions that do it."""
 
-        def named() -> Iterator[pa.RecordBatch]:
-            nonlocal number
-            for batch in batches:
-                if letters is not None and batch.num_rows:
-                    number = batch.column(len(names))[0].as_py()
-                yield pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
+    plan: bytes
+    names: list[str]
+    rows: bool
+    tally: bool
+    handling: BadRowHandling
+    run: str
 
-        def new_file() -> DeadLetterFile:
-            assert letters is not None
-            return letters.new_file(f"{run}-{number:05d}")
+    def over_rows(self) -> Callable[[Batches], Batches]:
+        """Return the function for partitions of rows, sorted by stream."""
+        names, numbered, found = self.names, self.handling.folder is not None, self._found()
 
-        with sealed_errors(secret):
-            yield from partition_windows(
-                engine_of_plan(plan, rows=rows),
-                named(),
-                BATCH_ROWS,
-                tally=tally,
-                bad_rows=choice,
-                new_file=new_file,
-            )
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from wex.spark.worker import joined  # noqa: PLC0415  (on the worker)
 
-    return work
+            number = 0
+
+            def named() -> Iterator[pa.RecordBatch]:
+                nonlocal number
+                for batch in batches:
+                    if numbered and batch.num_rows:
+                        number = batch.column(len(names))[0].as_py()
+                    yield pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
+
+            yield from found(joined(named(), BATCH_ROWS), lambda: number)
+
+        return work
+
+    def over_blobs(self, schema: pa.Schema) -> Callable[[Batches], Batches]:
+        """Return the function for partitions of packed rows with a schema, sorted by bucket."""
+        plan, rows, found = self.plan, self.rows, self._found()
+        memory = packed_shuffle.MEMORY
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from wex.spark.packed_shuffle import buckets  # noqa: PLC0415  (on the worker)
+            from wex.spark.worker import engine_of_plan  # noqa: PLC0415
+
+            engine = engine_of_plan(plan, rows=rows)
+            for label, tables in buckets(batches, engine, schema, memory):
+                yield from found(tables, partial(int, label))
+
+        return work
+
+    def _found(self) -> Callable[[Iterator[pa.Table], Callable[[], int]], Batches]:
+        """Return the function that finds windows in sorted rows; the number names a file of bad rows."""
+        plan, rows, tally, run = self.plan, self.rows, self.tally, self.run
+        secret, choice, letters = SECRET, self.handling.choice, self.handling.letters
+
+        def found(tables: Iterator[pa.Table], number: Callable[[], int]) -> Batches:
+            from wex.spark.worker import engine_of_plan, partition_windows  # noqa: PLC0415
+
+            def new_file() -> DeadLetterFile:
+                assert letters is not None
+                return letters.new_file(f"{run}-{number():05d}")
+
+            with sealed_errors(secret):
+                yield from partition_windows(
+                    engine_of_plan(plan, rows=rows),
+                    tables,
+                    tally=tally,
+                    bad_rows=choice,
+                    new_file=new_file,
+                )
+
+        return found

@@ -6,6 +6,7 @@ pyproject.toml bounds the version of PySpark because of this module.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,11 +18,12 @@ except ImportError:
     _converters = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # The delay of a watermark, in the metadata of its column: no method of a DataFrame tells of a
 # watermark. Without this key, rows are processed as on a stream without a watermark.
 WATERMARK_DELAY = "spark.watermarkDelayMs"
+UNKNOWN_SIZE = 1 << 60
 # PySpark logs the stack traces of Java to these loggers, beside the exceptions that it raises.
 # Without loggers of these names, they are shown.
 TRACE_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -56,6 +58,48 @@ def _session() -> SparkSession:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     return SparkSession.active()
+
+
+def estimated_size(frame: DataFrame) -> int | None:
+    """Return how many bytes Spark expects a DataFrame to have; None, if it does not say.
+
+    Only the plan of a classic session is at hand. Where the size is not known there, it is a very large number.
+    """
+    try:
+        size = int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())  # noqa: SLF001
+    except Exception:  # noqa: BLE001  (an estimate is worth no error)
+        return None
+    return size if size < UNKNOWN_SIZE else None
+
+
+# Operators that leave rows in their partitions. A partitioning below others, such as a join, is what
+# Spark plans, and adaptive execution may choose another; one that was asked for stays.
+_STAY = ("Project", "Filter", "Sort")
+_ASKED_FOR = ("Exchange", "Coalesce")
+_PARTITIONED = re.compile(r"(?:hash|range)partitioning\((.*), \d+\)")
+_COLUMN = re.compile(r"(\w+)#\d+L?(?: ASC| DESC)?(?: NULLS FIRST| NULLS LAST)?")
+
+
+def partitioned_by(frame: DataFrame) -> frozenset[str] | None:
+    """Return columns by which somebody has partitioned a DataFrame, with names of letters and digits.
+
+    Rows that are equal in them are in one partition; there are no columns if there is one partition.
+    None: nobody has, or it is not known. Only the plan of a classic session is at hand.
+    """
+    try:
+        plan = node = frame._jdf.queryExecution().sparkPlan()  # noqa: SLF001
+        while node.nodeName() in _STAY:
+            node = node.children().apply(0)
+        if node.nodeName() not in _ASKED_FOR:
+            return None
+        text = str(plan.outputPartitioning().toString())
+    except Exception:  # noqa: BLE001  (rows are then shuffled)
+        return None
+    if text == "SinglePartition":
+        return frozenset()
+    columns = _PARTITIONED.fullmatch(text)
+    named = [_COLUMN.fullmatch(column) for column in columns[1].split(", ")] if columns else [None]
+    return frozenset(column[1] for column in named if column) if all(named) else None
 
 
 def micro_batch() -> tuple[str, int] | None:

@@ -28,24 +28,23 @@ def engine_of_plan(plan: bytes, *, rows: bool = False) -> Engine:
 
 def partition_windows(
     engine: Engine,
-    batches: Iterator[pa.RecordBatch],
-    rows: int,
+    tables: Iterator[pa.Table],
     *,
     tally: bool,
     bad_rows: BadRows = "fail",
     new_file: Callable[[], DeadLetterFile] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the windows in the batches of a partition that is sorted by stream.
+    """Yield the windows in the rows of a partition that is sorted by stream.
 
-    Batches are joined until they have so many `rows`. With `tally`, two rows without a window
-    follow: one counts events and streams, one bad rows. Diverted rows are written to a `new_file`.
+    With `tally`, two rows without a window follow: one counts events and streams, one bad rows.
+    Diverted rows are written to a `new_file`.
     """
     scan, row_filter = SortedScan(engine), BadRowFilter(engine, bad_rows)
     schema: pa.Schema | None = None
     file: DeadLetterFile | None = None
     try:
         with bad_rows_hint(engine.guarded, bad_rows):
-            for table in _joined(batches, rows):
+            for table in tables:
                 readable = (
                     row_filter.without_corrupt(table)
                     if bad_rows == "fail"
@@ -78,17 +77,20 @@ def _tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBa
     return pa.record_batch(row, schema=schema)
 
 
-def _joined(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield batches joined into tables of at least so many rows: each table has a fixed cost."""
+def joined(
+    batches: Iterator[pa.RecordBatch], rows: int, most_bytes: int | None = None
+) -> Iterator[pa.Table]:
+    """Yield batches joined into tables of so many rows or bytes at least: each table has a fixed cost."""
     waiting: list[pa.RecordBatch] = []
-    size = 0
+    count = size = 0
     for batch in batches:
         waiting.append(batch)
-        size += batch.num_rows
-        if size >= rows:
+        count += batch.num_rows
+        size += batch.nbytes
+        if count >= rows or (most_bytes is not None and size >= most_bytes):
             yield pa.Table.from_batches(waiting)
-            waiting, size = [], 0
-    if size:
+            waiting, count, size = [], 0, 0
+    if count:
         yield pa.Table.from_batches(waiting)
 
 

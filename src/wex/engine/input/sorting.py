@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.input.columns import display_value
+from wex.engine.kernels.ordering import radix_order
 from wex.errors import DataError
 from wex.spec.types import OTHER, Type
 
@@ -48,16 +49,93 @@ def sort_indices(columns: Sequence[pa.ChunkedArray]) -> Ints:
     """Return the indices that sort some columns; the sort is stable.
 
     Rows often come in the order of time, with the keys mixed. Then all columns behind the keys are in
-    order, and a stable sort by the keys is enough: it counts instead of comparing.
+    order, and a stable sort by the keys is enough. Other rows are sorted by words of 64 bits, if
+    there are enough of them: Arrow compares them one by one.
     """
     for leading in range(1, min(len(columns), _MOST_KEYS + 1)):
         if is_sorted(columns[leading:]):
             return _counted_order([_codes(column) for column in columns[:leading]])
+    if len(columns[0]) >= _MANY and all(_has_codes(column.type) for column in columns):
+        return _radix_order(columns)
     rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])
     names = [f"#{n}" for n in range(len(columns) + 1)]
     by = [(name, "ascending") for name in names]
     indices = pc.sort_indices(pa.table([*columns, rows], names=names), sort_keys=by)
     numbers: Ints = indices.to_numpy().astype(np.int64)
+    return numbers
+
+
+_MANY = 1 << 12  # rows from which on loading a kernel pays
+
+
+def _has_codes(type_: pa.DataType) -> bool:
+    is_ = pa.types
+    return bool(
+        is_.is_boolean(type_)
+        or (is_.is_integer(type_) and type_ != pa.uint64())
+        or is_.is_float64(type_)
+        or is_.is_timestamp(type_)
+        or is_.is_date32(type_)
+        or is_.is_string(type_)
+    )
+
+
+def _radix_order(columns: Sequence[pa.ChunkedArray]) -> Ints:
+    """Return the indices that sort some columns: by as many as fit into a word, then within ties."""
+    order: Ints = np.arange(len(columns[0]))
+    places = order.copy()  # those of `order` that are still tied
+    groups = np.zeros(len(order), np.uint64)  # of tied rows, one after the other
+    taken = 0
+    while columns and len(places):
+        rows = order[places]
+        word, bits, taken = _word(columns, rows if taken else None)
+        sorting = radix_order(word, bits)
+        if groups[-1]:
+            sorting = sorting[radix_order(groups[sorting], int(groups[-1]).bit_length())]
+        order[places] = rows[sorting]
+        word = word[sorting]
+        same = (word[1:] == word[:-1]) & (groups[1:] == groups[:-1])
+        begins, ends = np.append(True, ~same), np.append(~same, True)
+        left = ~(begins & ends)
+        places, groups = places[left], (np.cumsum(begins[left]) - 1).astype(np.uint64)
+        columns = columns[taken:]
+    return order
+
+
+def _word(
+    columns: Sequence[pa.ChunkedArray], rows: Ints | None
+) -> tuple[NDArray[np.uint64], int, int]:
+    """Return words that sort some rows like the first columns, their bits, and how many columns they hold.
+
+    None: all rows.
+    """
+    word, bits, taken = np.empty(0, np.uint64), 0, 0
+    for column in columns:
+        codes = _order_codes(column if rows is None else column.take(pa.array(rows)))
+        width = int(codes.max()).bit_length()
+        if bits + width > _WORD:
+            break
+        word = word << np.uint64(width) | codes if bits else codes
+        bits, taken = bits + width, taken + 1
+    return word, bits, taken
+
+
+_WORD = 64
+
+
+def _order_codes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
+    """Return whole numbers from 0 on that sort like a column without NULL and NaN."""
+    if pa.types.is_string(column.type):
+        return _codes(column)
+    values = _comparable(column)
+    assert values is not None
+    if values.dtype == np.float64:
+        bits = (values + 0.0).view(np.int64)  # -0.0 becomes 0.0, an equal value
+        values = np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)  # negative ones in reverse
+    if values.dtype == np.bool_:
+        return values.astype(np.uint64)
+    wide = values.astype(np.int64)
+    numbers: NDArray[np.uint64] = (wide - wide.min()).view(np.uint64)  # may wrap around, rightly
     return numbers
 
 

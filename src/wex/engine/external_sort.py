@@ -1,0 +1,121 @@
+"""Rows in the order of their streams, also more than fit into memory: sorted runs on disk, merged.
+
+Rows are collected up to a number of bytes. If there are more, they are sorted and written to a file
+as a run, in short batches, whose first rows are kept. The merge reads in each round the batches that
+begin before a row, the splitter, and can then pass on all rows before it. Splitters are chosen among
+the first rows of batches, so that a round reads about as many rows as a run has.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.packing import concat_rows, without_codes
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from wex.engine.arrays import Ints
+
+BATCH = 1 << 14  # rows of a batch of a run
+Order = Callable[[pa.Table], "Ints | None"]  # the indices that sort rows; None: they are sorted
+
+
+class ExternalSort:
+    """Sorts rows that are added piece by piece; `most` are the bytes that are held in memory."""
+
+    def __init__(self, order: Order, most: int) -> None:
+        self._order, self._most = order, most
+        self._pieces: list[pa.Table] = []
+        self._size = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._runs: list[Path] = []
+        self._firsts: list[pa.Table] = []  # the first rows of the batches of all runs
+        self._places: list[tuple[int, int]] = []  # the run and the number of each batch
+
+    def __enter__(self) -> ExternalSort:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def add(self, rows: pa.Table) -> None:
+        """Add rows."""
+        self._pieces.append(rows)
+        self._size += rows.nbytes
+        if self._size >= self._most:
+            self._spill()
+
+    def sorted(self) -> Iterator[pa.Table]:
+        """Yield all rows in their order."""
+        if not self._runs:
+            if self._pieces:
+                yield self._taken()
+            return
+        if self._pieces:
+            self._spill()
+        yield from self._merged()
+
+    def _taken(self) -> pa.Table:
+        """Return the rows in memory, sorted, and forget them."""
+        rows = concat_rows(self._pieces)
+        self._pieces, self._size = [], 0
+        return self._in_order(rows)
+
+    def _in_order(self, rows: pa.Table) -> pa.Table:
+        order = self._order(rows)
+        return without_codes(rows if order is None else rows.take(pa.array(order)))
+
+    def _spill(self) -> None:
+        rows = self._taken()
+        if self._folder is None:
+            # Spark names the folders that an executor may fill.
+            parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
+            self._folder = tempfile.TemporaryDirectory(prefix="wex-", dir=parent)
+        path = Path(self._folder.name, f"{len(self._runs)}.arrow")
+        options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+        with (
+            pa.OSFile(str(path), "wb") as file,
+            pa.ipc.new_file(file, rows.schema, options=options) as writer,
+        ):
+            writer.write_table(rows, BATCH)
+        first = np.arange(0, rows.num_rows, BATCH)
+        self._firsts.append(rows.take(pa.array(first)))
+        self._places += [(len(self._runs), number) for number in range(len(first))]
+        self._runs.append(path)
+
+    def _merged(self) -> Iterator[pa.Table]:
+        firsts = concat_rows(self._firsts)
+        order = self._order(firsts)
+        begins = np.arange(firsts.num_rows) if order is None else order
+        step = max(1, len(begins) // len(self._runs))  # batches of a round: as many as a run has
+        files = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._runs]
+        carried = firsts.slice(0, 0)
+        for place in range(0, len(begins), step):
+            read = [self._places[at] for at in begins[place : place + step]]
+            loaded = [pa.Table.from_batches([files[run].get_batch(number)]) for run, number in read]
+            if place + step >= len(begins):
+                yield self._in_order(concat_rows([carried, *loaded]))
+                return
+            splitter = firsts.slice(int(begins[place + step]), 1)
+            # The splitter comes first, so that it sorts before rows that are equal to it.
+            rows = concat_rows([splitter, carried, *loaded])
+            order = self._order(rows)
+            order = np.arange(rows.num_rows) if order is None else order
+            at = int(np.flatnonzero(order == 0)[0])
+            if at:
+                yield rows.take(pa.array(order[:at]))
+            carried = rows.take(pa.array(order[at + 1 :]))

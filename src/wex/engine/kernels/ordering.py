@@ -1,0 +1,160 @@
+"""The loops behind sorting and packing rows: radix sort, hashes of texts, codes within each bucket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wex.engine.kernels.compiled import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.arrays import Ints
+
+DIGIT = 16  # bits of a digit: on machines with small caches 8 take as long, 11 longer
+DIGITS = 1 << DIGIT
+LOW_DIGIT = np.uint64(DIGITS - 1)
+
+# Texts are hashed by FNV-1a, and all hashes finished by the last step of MurmurHash3.
+FNV_BASIS = np.uint64(0xCBF29CE484222325)
+FNV_PRIME = np.uint64(0x100000001B3)
+MURMUR_FIRST = np.uint64(0xFF51AFD7ED558CCD)
+MURMUR_SECOND = np.uint64(0xC4CEB9FE1A85EC53)
+
+
+@compiled
+def radix_order(words: NDArray[np.uint64], bits: int) -> Ints:
+    """Return the indices that sort words of so many bits; equal words keep their order."""
+    count = len(words)
+    passes = (bits + DIGIT - 1) // DIGIT
+    places = np.zeros((passes, DIGITS), dtype=np.int64)
+    for row in range(count):
+        word = words[row]
+        for at in range(passes):
+            places[at, np.int64((word >> np.uint64(at * DIGIT)) & LOW_DIGIT)] += 1
+    order = np.arange(count)
+    next_order = np.empty(count, dtype=np.int64)
+    keys, next_keys = words.copy(), np.empty(count, dtype=np.uint64)
+    for at in range(passes):
+        shift = np.uint64(at * DIGIT)
+        total, most = 0, 0
+        for digit in range(DIGITS):
+            size = places[at, digit]
+            most = max(most, size)
+            places[at, digit] = total
+            total += size
+        if most == count:  # all words have the same digit here
+            continue
+        for row in range(count):
+            word = keys[row]
+            digit = np.int64((word >> shift) & LOW_DIGIT)
+            place = places[at, digit]
+            places[at, digit] = place + 1
+            next_keys[place] = word
+            next_order[place] = order[row]
+        keys, next_keys = next_keys, keys
+        order, next_order = next_order, order
+    return order
+
+
+@compiled
+def text_hashes(
+    offsets: NDArray[np.int64], data: NDArray[np.uint8], first: int, count: int
+) -> NDArray[np.uint64]:
+    """Return a hash of each text, given as the bytes between two offsets."""
+    hashes = np.empty(count, dtype=np.uint64)
+    for text in range(count):
+        code = FNV_BASIS
+        for at in range(offsets[first + text], offsets[first + text + 1]):
+            code = (code ^ np.uint64(data[at])) * FNV_PRIME
+        hashes[text] = code
+    return hashes
+
+
+@compiled
+def codes_by_bucket(
+    codes: NDArray[np.int32], ends: Ints, size: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints]:
+    """Return codes counted anew in each bucket, the old codes of each bucket, and where these end.
+
+    The rows are in the order of their buckets, which end at `ends`; codes are less than `size`, and
+    -1 stays -1.
+    """
+    own = np.empty(len(codes), dtype=np.int32)
+    used = np.empty(len(codes), dtype=np.int32)
+    used_ends = np.empty(len(ends), dtype=np.int64)
+    seen_in = np.full(size, -1, dtype=np.int32)
+    code_in = np.empty(size, dtype=np.int32)
+    row, count = 0, 0
+    for bucket in range(len(ends)):
+        first = count
+        while row < ends[bucket]:
+            code = codes[row]
+            if code < 0:
+                own[row] = -1
+            else:
+                if seen_in[code] != bucket:
+                    seen_in[code] = bucket
+                    code_in[code] = count - first
+                    used[count] = code
+                    count += 1
+                own[row] = code_in[code]
+            row += 1
+        used_ends[bucket] = count
+    return own, used[:count], used_ends
+
+
+@compiled
+def mix(hashes: NDArray[np.uint64], values: NDArray[np.uint64]) -> None:
+    """Mix one value of each row into its hash: the finaliser of MurmurHash3."""
+    for row in range(len(hashes)):
+        code = hashes[row] * FNV_PRIME ^ values[row]
+        code = (code ^ (code >> np.uint64(33))) * MURMUR_FIRST
+        code = (code ^ (code >> np.uint64(33))) * MURMUR_SECOND
+        hashes[row] = code ^ (code >> np.uint64(33))
+
+
+@compiled
+def bucket_order(hashes: NDArray[np.uint64], buckets: int) -> tuple[Ints, Ints]:
+    """Return the rows in the order of their buckets, and where each bucket ends in this order.
+
+    The upper half of a hash decides; rows of one bucket keep their order.
+    """
+    count, wide = len(hashes), np.uint64(buckets)
+    half = np.uint64(32)
+    bucket = np.empty(count, dtype=np.int32)
+    places = np.zeros(buckets + 1, dtype=np.int64)
+    for row in range(count):
+        number = np.int64((hashes[row] >> half) * wide >> half)
+        bucket[row] = number
+        places[number + 1] += 1
+    for number in range(buckets):
+        places[number + 1] += places[number]
+    order = np.empty(count, dtype=np.int64)
+    for row in range(count):
+        place = places[bucket[row]]
+        order[place] = row
+        places[bucket[row]] = place + 1
+    return order, places[:buckets]
+
+
+@compiled
+def least_and_greatest(numbers: Ints) -> tuple[int, int]:
+    """Return the least and the greatest of some numbers; there is one at least."""
+    least = greatest = numbers[0]
+    for number in numbers:
+        least = min(least, number)
+        greatest = max(greatest, number)
+    return least, greatest
+
+
+@compiled
+def rising_within(groups: NDArray[np.uint64], numbers: Ints, order: Ints) -> bool:
+    """Tell whether numbers in an order rise with every row, except where a new group begins."""
+    for at in range(1, len(order)):
+        row, before = order[at], order[at - 1]
+        if numbers[row] <= numbers[before] and groups[row] == groups[before]:
+            return False
+    return True

@@ -1,0 +1,336 @@
+"""Rows packed by the hash of their key: one blob of Arrow data for each bucket, and back to rows.
+
+A shuffle that moves a few hundred blobs costs a fraction of one that moves and sorts rows. Packing is
+vectorised: texts become codes, whole numbers the distance from the least one in as few bytes as it
+needs, and a counting sort brings the rows of each bucket together.
+
+Equal keys have equal hashes: NULLs are one key, and so are NaNs and both zeros.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.input.columns import combine_chunks
+from wex.engine.input.sorting import is_sorted, sort_indices, sort_keys
+from wex.engine.kernels.ordering import (
+    bucket_order,
+    codes_by_bucket,
+    least_and_greatest,
+    mix,
+    radix_order,
+    rising_within,
+    text_hashes,
+)
+from wex.spec.types import OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from wex.compile.plan import PlannedStream
+    from wex.engine.arrays import Ints
+    from wex.engine.engine import Engine
+
+NULL_HASH = np.uint64(0x9E3779B97F4A7C15)
+NARROW = (np.uint8, np.uint16, np.uint32)
+LEAST = b"wex"  # in the metadata of a column: the least number, from which its numbers are counted
+MOST_BITS = 32  # of keys, up to which a sort by keys alone is tried first
+MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
+
+
+class Blob(NamedTuple):
+    """The rows of one bucket."""
+
+    bucket: int
+    first: int  # the least value of the first order column, if it is a whole number
+    data: pa.Buffer
+
+
+def blobs(
+    table: pa.Table, keys: Sequence[str], first_order: str | None, buckets: int
+) -> Iterator[Blob]:
+    """Yield the rows of a table as a blob for each bucket that has rows."""
+    if not table.num_rows:
+        return
+    order, ends = _bucket_order(table, keys, buckets)
+    columns = [_packed_column(combine_chunks(column), order, ends) for column in table.columns]
+    starts = np.append(0, ends[:-1])
+    filled = np.flatnonzero(ends > starts)
+    firsts = _least(table, first_order, order, starts[filled])
+    for bucket, first in zip(filled.tolist(), firsts.tolist(), strict=True):
+        parts = [column.part(bucket, starts[bucket], ends[bucket]) for column in columns]
+        fields = [
+            pa.field(name, part.type, metadata=column.metadata)
+            for name, part, column in zip(table.column_names, parts, columns, strict=True)
+        ]
+        yield Blob(bucket, first, _written(pa.record_batch(parts, schema=pa.schema(fields))))
+
+
+def rows_of(blob: pa.Buffer, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a blob; columns of text may be dictionaries."""
+    batch = pa.ipc.open_stream(blob).read_next_batch()
+    columns = [
+        _unpacked_column(column, packed.metadata, field.type)
+        for column, packed, field in zip(batch.columns, batch.schema, schema, strict=True)
+    ]
+    return pa.table(columns, names=schema.names)
+
+
+def concat_rows(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables of unpacked rows as one; its columns have one chunk each."""
+    columns = [
+        _concat_column([combine_chunks(table.column(at)) for table in tables])
+        for at in range(tables[0].num_columns)
+    ]
+    return pa.table(columns, names=tables[0].column_names)
+
+
+def event_order(rows: pa.Table, engine: Engine) -> Ints | None:
+    """Return the indices that sort unpacked rows by their streams and events; None: they are sorted.
+
+    Streams without an order column are sorted by all columns, too: a shuffle keeps no order.
+    """
+    stream = engine.stream
+    quick = _order_by_keys(rows, stream)
+    if quick is not None:
+        return quick
+    order = stream.order_by or [name for name, type_ in engine.fields.items() if type_ != OTHER]
+    ranked = pa.table([_ranks(column) for column in rows.columns], names=rows.column_names)
+    columns = sort_keys(ranked, stream.partition_by, order, engine.fields)
+    return None if is_sorted(columns) else sort_indices(columns)
+
+
+def _order_by_keys(rows: pa.Table, stream: PlannedStream) -> Ints | None:
+    """Return the order of rows by their keys alone, if the time of each stream rises in it.
+
+    So it is where rows were read in the order of time. None: other columns have to be looked at.
+    """
+    if not stream.order_by or len(stream.partition_by) > 1 or not rows.num_rows:
+        return None
+    times = rows.column(stream.order_by[0])
+    keys = [rows.column(name) for name in stream.partition_by]
+    if not _is_whole(times.type) or any(column.null_count for column in (times, *keys)):
+        return None
+    codes = np.zeros(rows.num_rows, np.uint64)
+    for column in keys:
+        ranks = combine_chunks(_ranks(column))
+        if not _is_whole(ranks.type):
+            return None
+        numbers = _whole(ranks)
+        codes = (numbers - least_and_greatest(numbers)[0]).view(np.uint64)
+    bits = int(codes.max()).bit_length()
+    if bits > MOST_BITS:
+        return None
+    order = radix_order(codes, bits)
+    return order if rising_within(codes, _whole(combine_chunks(times)), order) else None
+
+
+def without_codes(rows: pa.Table) -> pa.Table:
+    """Return unpacked rows with texts instead of codes."""
+    columns = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in rows.columns
+    ]
+    return pa.table(columns, names=rows.column_names)
+
+
+def _concat_column(parts: Sequence[pa.Array]) -> pa.Array:
+    if len(parts) == 1:
+        return parts[0]
+    coded = [pa.types.is_dictionary(part.type) for part in parts]
+    if all(coded):
+        return pa.chunked_array(parts).unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(
+        [
+            part.cast(part.type.value_type) if is_coded else part
+            for part, is_coded in zip(parts, coded, strict=True)
+        ]
+    )
+
+
+def _ranks(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return for a column of codes the places of their texts in the order of texts; NULL is first."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    array = combine_chunks(column)
+    ranks = np.full(len(array.dictionary) + 1, -1, dtype=np.int32)
+    ranks[pc.sort_indices(array.dictionary).to_numpy()] = np.arange(len(ranks) - 1)
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return pa.chunked_array([pa.array(ranks[codes])])
+
+
+def _written(batch: pa.RecordBatch) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+# --- Buckets
+
+
+def _bucket_order(table: pa.Table, keys: Sequence[str], buckets: int) -> tuple[Ints | None, Ints]:
+    """Return the rows in the order of their buckets (None: as they are), and where buckets end."""
+    if buckets == 1 or not keys:
+        ends = np.zeros(buckets, dtype=np.int64)
+        ends[:] = table.num_rows
+        return None, ends
+    hashes = np.zeros(table.num_rows, dtype=np.uint64)
+    for name in keys:
+        mix(hashes, _hashable(combine_chunks(table.column(name))))
+    return bucket_order(hashes, buckets)
+
+
+def _hashable(column: pa.Array) -> NDArray[np.uint64]:
+    """Return a number for each value, the same for equal ones."""
+    if _is_text(column.type):
+        encoded = column.dictionary_encode()
+        texts = np.append(_text_hashes(encoded.dictionary), NULL_HASH)
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        hashes: NDArray[np.uint64] = texts[codes]
+        return hashes
+    known = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_decimal(column.type) or pa.types.is_floating(column.type):
+        reals = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy() + 0.0
+        reals[np.isnan(reals)] = np.nan
+        numbers = reals.view(np.uint64)
+    else:
+        numbers = _whole(column).view(np.uint64)
+    return numbers if known is None else np.where(known, numbers, NULL_HASH)
+
+
+def _text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
+    texts = texts.cast(pa.large_string())
+    _, offsets, data = texts.buffers()
+    if offsets is None or data is None:
+        return np.zeros(len(texts), dtype=np.uint64)
+    return text_hashes(
+        np.frombuffer(offsets, np.int64), np.frombuffer(data, np.uint8), texts.offset, len(texts)
+    )
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _is_whole(type_: pa.DataType) -> bool:
+    """Tell whether the values of a type are whole numbers of up to 64 bits, dates and times included."""
+    is_ = pa.types
+    return bool(
+        is_.is_integer(type_) or is_.is_timestamp(type_) or is_.is_date32(type_)
+        or is_.is_duration(type_)
+    )  # fmt: skip
+
+
+def _whole(column: pa.Array) -> Ints:
+    """Return whole numbers or flags as integers of 64 bits; NULL is any of them."""
+    if pa.types.is_date32(column.type):
+        column = column.view(pa.int32())
+    elif not pa.types.is_integer(column.type) and not pa.types.is_boolean(column.type):
+        column = column.view(pa.int64())
+    if column.null_count:
+        column = pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0)
+    numbers: Ints = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return numbers
+
+
+def _least(table: pa.Table, name: str | None, order: Ints | None, starts: Ints) -> Ints:
+    """Return the least value of a column in each range of rows that begins at a start."""
+    if name is None or not _is_whole(table.schema.field(name).type):
+        return np.zeros(len(starts), dtype=np.int64)
+    numbers = _whole(combine_chunks(table.column(name)))
+    least: Ints = np.minimum.reduceat(numbers if order is None else numbers[order], starts)
+    return least
+
+
+# --- Columns
+
+
+class _Plain:
+    """A column whose values travel as they are."""
+
+    metadata: dict[bytes, bytes] | None = None
+
+    def __init__(self, values: pa.Array) -> None:
+        self._values = values
+
+    def part(self, bucket: int, start: int, end: int) -> pa.Array:  # noqa: ARG002
+        return self._values.slice(start, end - start)
+
+
+class _Narrow(_Plain):
+    """A column of whole numbers, counted from the least one."""
+
+    def __init__(self, numbers: NDArray[np.generic], least: int) -> None:
+        super().__init__(pa.array(numbers))
+        self.metadata = {LEAST: json.dumps(least).encode()}
+
+
+class _Coded(_Plain):
+    """A column of text: codes, and in each bucket the texts that it has."""
+
+    def __init__(self, texts: pa.Array, codes: NDArray[np.int32], ends: Ints) -> None:
+        own, self._used, self._used_ends = codes_by_bucket(codes, ends, len(texts))
+        super().__init__(pa.array(own, mask=own < 0) if (own < 0).any() else pa.array(own))
+        self._texts = texts
+
+    def part(self, bucket: int, start: int, end: int) -> pa.Array:
+        first = self._used_ends[bucket - 1] if bucket else 0
+        used = self._texts.take(pa.array(self._used[first : self._used_ends[bucket]]))
+        return pa.DictionaryArray.from_arrays(super().part(bucket, start, end), used)
+
+
+def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
+    """Return a column as it travels, its rows in an order (None: as they are)."""
+    if _is_text(column.type):
+        encoded = column.dictionary_encode()
+        if len(encoded.dictionary) <= MOST_TEXTS * len(column):
+            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            return _Coded(encoded.dictionary, codes if order is None else codes[order], ends)
+    elif _is_whole(column.type) and not column.null_count:
+        return _Narrow(*_narrowed(_whole(column), order))
+    if order is None:
+        return _Plain(column)
+    if pa.types.is_float64(column.type) and not column.null_count:
+        return _Plain(pa.array(column.to_numpy()[order]))
+    return _Plain(column.take(pa.array(order)))
+
+
+def _narrowed(numbers: Ints, order: Ints | None) -> tuple[NDArray[np.generic], int]:
+    """Return numbers counted from the least one, in as few bytes as they need, and the least one."""
+    least, greatest = least_and_greatest(numbers)
+    for narrow in NARROW:
+        if int(greatest) - int(least) <= np.iinfo(narrow).max:
+            counted = np.subtract(numbers, least, dtype=np.int64).astype(narrow)
+            return counted if order is None else counted[order], int(least)
+    return numbers if order is None else numbers[order], 0
+
+
+def _unpacked_column(
+    column: pa.Array, metadata: dict[bytes, bytes] | None, type_: pa.DataType
+) -> pa.Array:
+    """Return a column of a blob with its type: blobs of one column may have been packed differently."""
+    if metadata and LEAST in metadata:
+        return _of_whole(column.to_numpy() + np.int64(json.loads(metadata[LEAST])), type_)
+    if pa.types.is_dictionary(column.type):
+        coded = pa.dictionary(column.type.index_type, type_)
+        return column if column.type == coded else column.cast(coded)
+    if column.type != type_ and (_is_text(column.type) or _is_whole(column.type)):
+        return column.cast(type_)  # another zone of a time, or large texts
+    return column
+
+
+def _of_whole(numbers: Ints, type_: pa.DataType) -> pa.Array:
+    """Return integers of 64 bits as a type of whole numbers."""
+    if pa.types.is_integer(type_):
+        return pa.array(numbers.astype(type_.to_pandas_dtype(), copy=False))
+    if pa.types.is_date32(type_):
+        return pa.array(numbers.astype(np.int32)).view(type_)
+    return pa.array(numbers).view(type_)

@@ -1,0 +1,160 @@
+"""The packed shuffle: rows travel as blobs of Arrow data, a few for each bucket of keys.
+
+`mapInArrow` packs rows by the hash of their key; Spark moves the blobs and sorts them by bucket; the
+second `mapInArrow` unpacks a bucket, sorts its rows and runs the engine. Spark does not see single
+rows between the two, so that neither the JVM nor Python handles them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from wex.spark.internals import estimated_size
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from wex.engine.engine import Engine
+
+Batches = Iterator[pa.RecordBatch]
+
+BLOBS = pa.schema([("bucket", pa.int32()), ("first", pa.int64()), ("rows", pa.binary())])
+BLOBS_IN_SPARK = "bucket int, first long, rows binary"
+MOST_ROWS = 1 << 20  # that are packed together
+MOST_BYTES = 1 << 26
+BUCKET_BYTES = (
+    1 << 22
+)  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
+MOST_BUCKETS = 1 << 12
+MEMORY = 1 << 27  # bytes of a bucket that a worker sorts in memory
+PARTITIONS = "spark.sql.shuffle.partitions"
+INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+
+
+def bucket_labels(frame: DataFrame, *, keyed: bool) -> list[int]:
+    """Return the labels of the buckets for a DataFrame: they are spread evenly over the partitions.
+
+    There are as many as partitions, or more if the input is large.
+    """
+    if not keyed:
+        return [0]
+    spark = frame.sparkSession
+    partitions = _partitions(spark)
+    size = estimated_size(frame) or 0
+    wanted = min(size // BUCKET_BYTES, MOST_BUCKETS)
+    each = max(1, -(-wanted // partitions))
+    return spread_labels(partitions, each)
+
+
+def _partitions(spark: SparkSession) -> int:
+    for name in (INITIAL_PARTITIONS, PARTITIONS):
+        value = spark.conf.get(name, None)
+        if value is not None and value.isdigit():
+            return int(value)
+    return 200
+
+
+def spread_labels(partitions: int, each: int) -> list[int]:
+    """Return numbers of which Spark's hash partitioning puts so many into each partition.
+
+    >>> spread_labels(4, 1)
+    [0, 1, 4, 5]
+    """
+    counts, label = [0] * partitions, 0
+    labels: list[int] = []
+    while len(labels) < partitions * each:
+        partition = spark_hash(label) % partitions
+        if counts[partition] < each:
+            counts[partition] += 1
+            labels.append(label)
+        label += 1
+    return labels
+
+
+def spark_hash(number: int) -> int:
+    """Return Spark's hash of an integer of 32 bits: MurmurHash3 with the seed 42, as a signed number.
+
+    `repartition` puts a row into the partition that is the remainder of this hash.
+
+    >>> spark_hash(0), spark_hash(1)
+    (933211791, -559580957)
+    """
+    mask = 0xFFFFFFFF
+    key = number * 0xCC9E2D51 & mask
+    key = (key << 15 | key >> 17) & mask
+    code = 42 ^ key * 0x1B873593 & mask
+    code = (code << 13 | code >> 19) & mask
+    code = (code * 5 + 0xE6546B64) & mask
+    code ^= 4
+    code = (code ^ code >> 16) * 0x85EBCA6B & mask
+    code = (code ^ code >> 13) * 0xC2B2AE35 & mask
+    code ^= code >> 16
+    return code - (1 << 32) if code >> 31 else code
+
+
+def shuffled(frame: DataFrame, engine: Engine, names: list[str]) -> DataFrame:
+    """Return the rows of a DataFrame as blobs, those of a bucket next to each other."""
+    stream = engine.stream
+    labels = bucket_labels(frame, keyed=bool(stream.partition_by))
+    first = stream.order_by[0] if stream.order_by else None
+    packed = frame.mapInArrow(
+        packing_function(names, stream.partition_by, first, labels), BLOBS_IN_SPARK
+    )
+    partitioned = packed.repartition("bucket") if stream.partition_by else packed.repartition(1)
+    return partitioned.sortWithinPartitions("bucket", "first")
+
+
+def packing_function(
+    names: list[str], keys: tuple[str, ...], first_order: str | None, labels: list[int]
+) -> Callable[[Batches], Batches]:
+    """Return the function that packs the rows of a partition."""
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from wex.engine.packing import blobs  # noqa: PLC0415  (on the worker)
+        from wex.spark.worker import joined  # noqa: PLC0415
+
+        for table in joined(batches, MOST_ROWS, MOST_BYTES):
+            named = table.rename_columns(names)
+            for blob in blobs(named, keys, first_order, len(labels)):
+                yield _blob_row(labels[blob.bucket], blob.first, blob.data)
+
+    return pack
+
+
+def _blob_row(label: int, first: int, data: pa.Buffer) -> pa.RecordBatch:
+    """Return a blob as a row, without a copy of its bytes."""
+    offsets = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
+    rows = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
+    labels, firsts = pa.array([label], pa.int32()), pa.array([first], pa.int64())
+    return pa.record_batch([labels, firsts, rows], schema=BLOBS)
+
+
+def buckets(
+    batches: Batches, engine: Engine, schema: pa.Schema, memory: int
+) -> Iterator[tuple[int, Iterator[pa.Table]]]:
+    """Yield the label of each bucket in a partition of blobs, and its rows, sorted, piece by piece.
+
+    `memory` are the bytes of rows that are held at once.
+    """
+    from wex.engine.external_sort import ExternalSort  # noqa: PLC0415  (on the worker)
+    from wex.engine.packing import event_order, rows_of  # noqa: PLC0415
+
+    rows = (
+        (label, blob)
+        for batch in batches
+        for label, blob in zip(batch.column(0).to_pylist(), batch.column(2), strict=True)
+    )
+
+    def pieces(blobs_of_bucket: Iterator[tuple[int, pa.BinaryScalar]]) -> Iterator[pa.Table]:
+        with ExternalSort(lambda table: event_order(table, engine), memory) as sort:
+            for _, blob in blobs_of_bucket:
+                sort.add(rows_of(blob.as_buffer(), schema))
+            yield from sort.sorted()
+
+    for label, blobs_of_bucket in groupby(rows, key=lambda row: row[0]):
+        yield label, pieces(blobs_of_bucket)

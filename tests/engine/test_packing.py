@@ -1,0 +1,154 @@
+"""The packed shuffle in one process: rows come back, those of a key in one bucket and in their order."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wex
+from tests.strategies.mixed import mixed_specs, random_streams
+from wex.engine import external_sort
+from wex.engine.engine import Engine, engine_of
+from wex.engine.external_sort import ExternalSort
+from wex.engine.packing import blobs, event_order, rows_of
+from wex.errors import DataError
+from wex.spark.worker import partition_windows
+
+
+def unpacked(
+    engine: Engine, pieces: list[pa.Table], buckets: int, most: int, random: Random
+) -> list[list[pa.Table]]:
+    """Return the sorted rows of each bucket, as a shuffle brings them: in any order of pieces."""
+    stream = engine.stream
+    first = stream.order_by[0] if stream.order_by else None
+    moved = [blob for piece in pieces for blob in blobs(piece, stream.partition_by, first, buckets)]
+    random.shuffle(moved)
+    result = []
+    for bucket in sorted({blob.bucket for blob in moved}):
+        with ExternalSort(lambda table: event_order(table, engine), most) as sort:
+            for blob in moved:
+                if blob.bucket == bucket:
+                    sort.add(rows_of(blob.data, pieces[0].schema))
+            result.append(list(sort.sorted()))
+    return result
+
+
+def split(table: pa.Table, random: Random) -> list[pa.Table]:
+    """Return a table in pieces, some of them empty."""
+    cuts = sorted(random.choices(range(table.num_rows + 1), k=random.randint(0, 4)))
+    ends = [*cuts, table.num_rows]
+    return [table.slice(begin, end - begin) for begin, end in zip([0, *cuts], ends, strict=True)]
+
+
+@settings(max_examples=settings().max_examples // 4)  # each compiles a spec
+@given(mixed_specs(least=1, most=3), st.integers(0, 2**32), st.sampled_from([1, 2, 7]))
+def test_windows_of_packed_rows_are_those_of_find(spec: wex.Spec, seed: int, buckets: int) -> None:
+    """With pieces in any order, with memory for all rows or for a few."""
+    random = Random(seed)
+    table, engine = random_streams(random, 4), engine_of(spec)
+    mixed = table.take(pa.array(random.sample(range(table.num_rows), table.num_rows)))
+    parts = unpacked(
+        engine, split(mixed, random), buckets, random.choice([1, 300, 1 << 20]), random
+    )
+    try:
+        expected: Any = wex.find(spec, table)
+    except DataError as error:
+        expected = error
+    found: Any = []
+    try:
+        for part in parts:
+            found += partition_windows(engine, iter(part), tally=False)
+    except DataError as error:
+        found = error
+    if isinstance(expected, DataError):
+        assert isinstance(found, DataError)
+        return
+    rows = [row for batch in found for row in batch.to_pylist()]
+    assert sorted(rows, key=repr) == sorted(expected.to_pylist(), key=repr)
+
+
+KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "text": (pa.string(), ["", "a", "ü", "b" * 50, None]),
+    "large": (pa.large_string(), ["a", "b", None]),
+    "whole": (pa.int64(), [-(2**63), 0, 1, 2**63 - 1, None]),
+    "byte": (pa.int8(), [-128, 0, 127]),
+    "real": (pa.float64(), [0.0, -0.0, 1.5, float("inf"), float("nan"), None]),
+    "single": (pa.float32(), [0.5, float("nan")]),
+    "decimal": (pa.decimal128(10, 2), [Decimal("1.50"), Decimal("-2.00"), None]),
+    "flag": (pa.bool_(), [True, False, None]),
+    "day": (pa.date32(), [date(1969, 1, 1), date(2026, 1, 31), None]),
+    "time": (pa.timestamp("us", "UTC"), [datetime(1900, 1, 1), datetime(2026, 1, 31), None]),
+}
+
+
+@given(st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=3), st.integers(0, 2**32))
+def test_equal_keys_meet_in_one_bucket_and_rows_stay_whole(kinds: list[str], seed: int) -> None:
+    random = Random(seed)
+    count = random.randint(1, 60)
+    names = [f"k{number}" for number in range(len(kinds))]
+    keys = [pa.array(random.choices(KEYS[kind][1], k=count), KEYS[kind][0]) for kind in kinds]
+    numbers = pa.array(range(count))
+    table = pa.table([*keys, numbers], names=[*names, "n"])
+    moved = [
+        (blob.bucket, row)
+        for piece in split(table, random)
+        for blob in blobs(piece, names, None, 5)
+        for row in rows_of(blob.data, table.schema).to_pylist()
+    ]
+    assert sorted(map(repr, table.to_pylist())) == sorted(repr(row) for _, row in moved)
+    home: dict[str, int] = {}
+    for bucket, row in moved:
+        key = repr([0.0 if row[name] == 0 else row[name] for name in names])
+        assert home.setdefault(key, bucket) == bucket
+
+
+def test_codes_and_narrow_numbers_make_rows_short() -> None:
+    random = np.random.default_rng(1)
+    start = datetime(2026, 1, 31)
+    table = pa.table({
+        "key": random.choice(["first", "second", "third"], 3_000),
+        "t": [start + timedelta(seconds=row) for row in range(3_000)],
+        "x": random.random(3_000),
+    })  # fmt: skip
+    (blob,) = blobs(table, (), "t", 1)
+    assert len(blob.data) < 3_000 * 18
+    assert rows_of(blob.data, table.schema)["t"].to_pylist() == table["t"].to_pylist()
+
+
+def test_a_key_larger_than_memory_is_sorted_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty runs of one key, each in many batches, merged: no round holds more than a few of them."""
+    monkeypatch.setattr(external_sort, "BATCH", 64)
+    spec = wex.parse(
+        "stream s (k string, t int, x real) partition by k order by t window w match [x > x[-1]]+"
+    )
+    engine = engine_of(spec)
+    random = np.random.default_rng(2)
+    count = 20_000
+    table = pa.table(
+        {"k": ["one"] * count, "t": random.integers(0, 5_000, count), "x": random.random(count)}
+    )
+    pieces = [table.slice(row, 500) for row in range(0, count, 500)]
+    (tables,) = unpacked(engine, pieces, 3, pieces[0].nbytes, Random(1))
+    assert max(piece.num_rows for piece in tables) < count / 4
+    together = pa.concat_tables(tables)
+    assert together.equals(table.sort_by([("t", "ascending"), ("x", "ascending")]))
+    found = pa.Table.from_batches(partition_windows(engine, iter(tables), tally=False))
+    assert found.equals(wex.find(spec, table))
+
+
+def test_no_run_stays_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/nowhere")
+    with ExternalSort(lambda table: None, 1) as sort:
+        for number in range(3):
+            sort.add(pa.table({"n": [number]}))
+        assert len(list(tmp_path.glob("wex-*/*.arrow"))) == 3
+        assert pa.concat_tables(sort.sorted())["n"].to_pylist() == [0, 1, 2]
+    assert not list(tmp_path.iterdir())
