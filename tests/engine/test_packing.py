@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ from tests.strategies.mixed import mixed_specs, random_streams
 from wex.engine import external_sort
 from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
-from wex.engine.packing import blobs, event_order, rows_of
+from wex.engine.input import grouping
+from wex.engine.packing import EventOrder, blobs, rows_of
 from wex.errors import DataError
 from wex.spark.worker import partition_windows
 
@@ -33,7 +35,7 @@ def unpacked(
     random.shuffle(moved)
     result = []
     for bucket in sorted({blob.bucket for blob in moved}):
-        with ExternalSort(lambda table: event_order(table, engine), most) as sort:
+        with ExternalSort(EventOrder(engine), most) as sort:
             for blob in moved:
                 if blob.bucket == bucket:
                     sort.add(rows_of(blob.data, pieces[0].schema))
@@ -54,10 +56,12 @@ def test_windows_of_packed_rows_are_those_of_find(spec: wex.Spec, seed: int, buc
     """With pieces in any order, with memory for all rows or for a few."""
     random = Random(seed)
     table, engine = random_streams(random, 4), engine_of(spec)
-    mixed = table.take(pa.array(random.sample(range(table.num_rows), table.num_rows)))
-    parts = unpacked(
-        engine, split(mixed, random), buckets, random.choice([1, 300, 1 << 20]), random
-    )
+    mixed = table.sort_by("t")  # rows of all keys, in the order of time or in none
+    if random.random() < 0.5:
+        mixed = table.take(pa.array(random.sample(range(table.num_rows), table.num_rows)))
+    most = random.choice([1, 300, 1 << 20])
+    with patch.object(grouping, "MANY", random.choice([0, grouping.MANY])):
+        parts = unpacked(engine, split(mixed, random), buckets, most, random)
     try:
         expected: Any = wex.find(spec, table)
     except DataError as error:
@@ -146,7 +150,8 @@ def test_a_key_larger_than_memory_is_sorted_on_disk(monkeypatch: pytest.MonkeyPa
 
 def test_no_run_stays_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/nowhere")
-    with ExternalSort(lambda table: None, 1) as sort:
+    spec = wex.parse("stream s (n int) window w match any")
+    with ExternalSort(EventOrder(engine_of(spec)), 1) as sort:
         for number in range(3):
             sort.add(pa.table({"n": [number]}))
         assert len(list(tmp_path.glob("wex-*/*.arrow"))) == 3

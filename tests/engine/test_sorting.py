@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wex.engine.input import sorting
+from wex.engine.input import grouping, sorting
 from wex.spec.types import INT, REAL, STRING, Type
 
 KEYS = {
@@ -75,6 +76,69 @@ def test_words_of_wide_columns_decide_ties() -> None:
     table = pa.table(columns, names=[*"abcd"])
     keys = sorting.sort_keys(table, [*"abcd"], (), dict.fromkeys("abcd", REAL))
     assert list(sorting.sort_indices(keys)) == list(np.lexsort(columns[::-1]))
+
+
+@given(st.data(), st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=2), st.booleans())
+def test_rows_in_the_order_of_time_are_grouped_as_they_are_sorted(
+    data: st.DataObject, kinds: list[str], coded: bool
+) -> None:
+    """Whole numbers and texts as keys; other columns, with NULLs or not, go along with their rows."""
+    size = data.draw(st.integers(1, 12))
+    names = [f"c{n}" for n in range(len(kinds))]
+    keys = [
+        pa.array(data.draw(st.lists(KEYS[kind], min_size=size, max_size=size)), TYPES[kind])
+        for kind in kinds
+    ]
+    times = data.draw(st.lists(st.integers(0, 20), min_size=size, max_size=size))
+    texts = data.draw(st.lists(KEYS["text"], min_size=size, max_size=size))
+    sorted_times = sorted(times) if data.draw(st.booleans()) else times
+    columns = {
+        **dict(zip(names, keys, strict=True)),
+        "time": pa.array(sorted_times),
+        "short": pa.array(times, pa.int8()),
+        "flag": pa.array([time > 10 for time in times]),
+        "text": pa.array(texts, pa.string()),
+    }
+    table = pa.table(columns)
+    fields: dict[str, Type] = dict.fromkeys(columns, INT)
+    given_table = table
+    if coded:
+        given_table = table.set_column(
+            table.num_columns - 1, "text", table["text"].dictionary_encode()
+        )
+    with patch.object(grouping, "MANY", 0):
+        grouped = grouping.grouped_by_key(given_table, names, ("time",))
+    if grouped is None:
+        return
+    assert grouped.table.equals(sorting.sort(table, names, ("time",), fields))
+    changes = [row for row in range(1, size) if any(
+        not _same(grouped.table[name][row].as_py(), grouped.table[name][row - 1].as_py()) for name in names
+    )]  # fmt: skip
+    assert list(grouped.starts) == [0, *changes]
+
+
+def _same(left: Any, right: Any) -> bool:
+    return place(left) == place(right)
+
+
+def test_rows_in_the_order_of_time_are_grouped() -> None:
+    random = np.random.default_rng(3)
+    size = 10_000
+    table = pa.table({
+        "a": random.choice(["x", "ü", "y"], size), "b": random.integers(-4, 4, size),
+        "time": pa.array(np.arange(size), pa.timestamp("us")), "x": random.random(size),
+    })  # fmt: skip
+    grouped = grouping.grouped_by_key(table.slice(7), ("a", "b"), ("time",))
+    assert grouped is not None
+    fields: dict[str, Type] = {"a": STRING, "b": INT, "time": INT, "x": REAL}
+    by = [(name, "ascending") for name in ("a", "b", "time")]
+    assert grouped.table.equals(table.slice(7).sort_by(by))
+    assert len(grouped.starts) == 24
+    again = grouping.grouped_by_key(grouped.table, ("a", "b"), ("time",))
+    assert again is not None
+    assert again.table.equals(sorting.sort(table.slice(7), ("a", "b"), ("time",), fields))
+    late = grouped.table.take(pa.array([1, 0, *range(2, size - 7)]))
+    assert grouping.grouped_by_key(late, ("a", "b"), ("time",)) is None
 
 
 def test_many_keys_need_more_than_sixteen_bits() -> None:

@@ -10,28 +10,27 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.packing import concat_rows, without_codes
+from wex.engine.packing import concat_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
-    from wex.engine.arrays import Ints
+    from wex.engine.packing import EventOrder
 
 BATCH = 1 << 14  # rows of a batch of a run
-Order = Callable[[pa.Table], "Ints | None"]  # the indices that sort rows; None: they are sorted
 
 
 class ExternalSort:
     """Sorts rows that are added piece by piece; `most` are the bytes that are held in memory."""
 
-    def __init__(self, order: Order, most: int) -> None:
+    def __init__(self, order: EventOrder, most: int) -> None:
         self._order, self._most = order, most
         self._pieces: list[pa.Table] = []
         self._size = 0
@@ -73,11 +72,7 @@ class ExternalSort:
         """Return the rows in memory, sorted, and forget them."""
         rows = concat_rows(self._pieces)
         self._pieces, self._size = [], 0
-        return self._in_order(rows)
-
-    def _in_order(self, rows: pa.Table) -> pa.Table:
-        order = self._order(rows)
-        return without_codes(rows if order is None else rows.take(pa.array(order)))
+        return self._order.sorted(rows)
 
     def _spill(self) -> None:
         rows = self._taken()
@@ -99,7 +94,7 @@ class ExternalSort:
 
     def _merged(self) -> Iterator[pa.Table]:
         firsts = concat_rows(self._firsts)
-        order = self._order(firsts)
+        order = self._order.indices(firsts)
         begins = np.arange(firsts.num_rows) if order is None else order
         step = max(1, len(begins) // len(self._runs))  # batches of a round: as many as a run has
         files = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._runs]
@@ -108,12 +103,12 @@ class ExternalSort:
             read = [self._places[at] for at in begins[place : place + step]]
             loaded = [pa.Table.from_batches([files[run].get_batch(number)]) for run, number in read]
             if place + step >= len(begins):
-                yield self._in_order(concat_rows([carried, *loaded]))
+                yield self._order.sorted(concat_rows([carried, *loaded]))
                 return
             splitter = firsts.slice(int(begins[place + step]), 1)
             # The splitter comes first, so that it sorts before rows that are equal to it.
             rows = concat_rows([splitter, carried, *loaded])
-            order = self._order(rows)
+            order = self._order.indices(rows)
             order = np.arange(rows.num_rows) if order is None else order
             at = int(np.flatnonzero(order == 0)[0])
             if at:

@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from wex.engine.input.columns import combine_chunks
+from wex.engine.input.grouping import (
+    grouped_by_key,
+    is_text,
+    is_whole,
+    text_ranks,
+    whole,
+    without_codes,
+)
 from wex.engine.input.sorting import is_sorted, sort_indices, sort_keys
 from wex.engine.kernels.ordering import (
     bucket_order,
     codes_by_bucket,
     least_and_greatest,
     mix,
-    radix_order,
-    rising_within,
     text_hashes,
 )
 from wex.spec.types import OTHER
@@ -34,14 +39,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wex.compile.plan import PlannedStream
     from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
 
 NULL_HASH = np.uint64(0x9E3779B97F4A7C15)
 NARROW = (np.uint8, np.uint16, np.uint32)
 LEAST = b"wex"  # in the metadata of a column: the least number, from which its numbers are counted
-MOST_BITS = 32  # of keys, up to which a sort by keys alone is tried first
 MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
 
 
@@ -92,53 +95,30 @@ def concat_rows(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.table(columns, names=tables[0].column_names)
 
 
-def event_order(rows: pa.Table, engine: Engine) -> Ints | None:
-    """Return the indices that sort unpacked rows by their streams and events; None: they are sorted.
+class EventOrder:
+    """The order of unpacked rows: by their streams and events.
 
-    Streams without an order column are sorted by all columns, too: a shuffle keeps no order.
+    Streams without an order column are sorted by all columns: a shuffle keeps no order.
     """
-    stream = engine.stream
-    quick = _order_by_keys(rows, stream)
-    if quick is not None:
-        return quick
-    order = stream.order_by or [name for name, type_ in engine.fields.items() if type_ != OTHER]
-    ranked = pa.table([_ranks(column) for column in rows.columns], names=rows.column_names)
-    columns = sort_keys(ranked, stream.partition_by, order, engine.fields)
-    return None if is_sorted(columns) else sort_indices(columns)
 
+    def __init__(self, engine: Engine) -> None:
+        self._stream, self._fields = engine.stream, engine.fields
+        plain = [name for name, type_ in engine.fields.items() if type_ != OTHER]
+        self._order_by = engine.stream.order_by or tuple(plain)
 
-def _order_by_keys(rows: pa.Table, stream: PlannedStream) -> Ints | None:
-    """Return the order of rows by their keys alone, if the time of each stream rises in it.
+    def indices(self, rows: pa.Table) -> Ints | None:
+        """Return the indices that sort rows; None: they are sorted."""
+        ranked = pa.table([_ranks(column) for column in rows.columns], names=rows.column_names)
+        columns = sort_keys(ranked, self._stream.partition_by, self._order_by, self._fields)
+        return None if is_sorted(columns) else sort_indices(columns)
 
-    So it is where rows were read in the order of time. None: other columns have to be looked at.
-    """
-    if not stream.order_by or len(stream.partition_by) > 1 or not rows.num_rows:
-        return None
-    times = rows.column(stream.order_by[0])
-    keys = [rows.column(name) for name in stream.partition_by]
-    if not _is_whole(times.type) or any(column.null_count for column in (times, *keys)):
-        return None
-    codes = np.zeros(rows.num_rows, np.uint64)
-    for column in keys:
-        ranks = combine_chunks(_ranks(column))
-        if not _is_whole(ranks.type):
-            return None
-        numbers = _whole(ranks)
-        codes = (numbers - least_and_greatest(numbers)[0]).view(np.uint64)
-    bits = int(codes.max()).bit_length()
-    if bits > MOST_BITS:
-        return None
-    order = radix_order(codes, bits)
-    return order if rising_within(codes, _whole(combine_chunks(times)), order) else None
-
-
-def without_codes(rows: pa.Table) -> pa.Table:
-    """Return unpacked rows with texts instead of codes."""
-    columns = [
-        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for column in rows.columns
-    ]
-    return pa.table(columns, names=rows.column_names)
+    def sorted(self, rows: pa.Table) -> pa.Table:
+        """Return rows in their order, with texts instead of codes."""
+        grouped = grouped_by_key(rows, self._stream.partition_by, self._stream.order_by)
+        if grouped is not None:
+            return grouped.table
+        indices = self.indices(rows)
+        return without_codes(rows if indices is None else rows.take(pa.array(indices)))
 
 
 def _concat_column(parts: Sequence[pa.Array]) -> pa.Array:
@@ -159,11 +139,7 @@ def _ranks(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return for a column of codes the places of their texts in the order of texts; NULL is first."""
     if not pa.types.is_dictionary(column.type):
         return column
-    array = combine_chunks(column)
-    ranks = np.full(len(array.dictionary) + 1, -1, dtype=np.int32)
-    ranks[pc.sort_indices(array.dictionary).to_numpy()] = np.arange(len(ranks) - 1)
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return pa.chunked_array([pa.array(ranks[codes])])
+    return pa.chunked_array([pa.array(text_ranks(combine_chunks(column)).codes)])
 
 
 def _written(batch: pa.RecordBatch) -> pa.Buffer:
@@ -190,7 +166,7 @@ def _bucket_order(table: pa.Table, keys: Sequence[str], buckets: int) -> tuple[I
 
 def _hashable(column: pa.Array) -> NDArray[np.uint64]:
     """Return a number for each value, the same for equal ones."""
-    if _is_text(column.type):
+    if is_text(column.type):
         encoded = column.dictionary_encode()
         texts = np.append(_text_hashes(encoded.dictionary), NULL_HASH)
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -202,7 +178,7 @@ def _hashable(column: pa.Array) -> NDArray[np.uint64]:
         reals[np.isnan(reals)] = np.nan
         numbers = reals.view(np.uint64)
     else:
-        numbers = _whole(column).view(np.uint64)
+        numbers = whole(column).view(np.uint64)
     return numbers if known is None else np.where(known, numbers, NULL_HASH)
 
 
@@ -216,36 +192,11 @@ def _text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
     )
 
 
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
-def _is_whole(type_: pa.DataType) -> bool:
-    """Tell whether the values of a type are whole numbers of up to 64 bits, dates and times included."""
-    is_ = pa.types
-    return bool(
-        is_.is_integer(type_) or is_.is_timestamp(type_) or is_.is_date32(type_)
-        or is_.is_duration(type_)
-    )  # fmt: skip
-
-
-def _whole(column: pa.Array) -> Ints:
-    """Return whole numbers or flags as integers of 64 bits; NULL is any of them."""
-    if pa.types.is_date32(column.type):
-        column = column.view(pa.int32())
-    elif not pa.types.is_integer(column.type) and not pa.types.is_boolean(column.type):
-        column = column.view(pa.int64())
-    if column.null_count:
-        column = pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0)
-    numbers: Ints = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return numbers
-
-
 def _least(table: pa.Table, name: str | None, order: Ints | None, starts: Ints) -> Ints:
     """Return the least value of a column in each range of rows that begins at a start."""
-    if name is None or not _is_whole(table.schema.field(name).type):
+    if name is None or not is_whole(table.schema.field(name).type):
         return np.zeros(len(starts), dtype=np.int64)
-    numbers = _whole(combine_chunks(table.column(name)))
+    numbers = whole(combine_chunks(table.column(name)))
     least: Ints = np.minimum.reduceat(numbers if order is None else numbers[order], starts)
     return least
 
@@ -289,13 +240,13 @@ class _Coded(_Plain):
 
 def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
     """Return a column as it travels, its rows in an order (None: as they are)."""
-    if _is_text(column.type):
+    if is_text(column.type):
         encoded = column.dictionary_encode()
         if len(encoded.dictionary) <= MOST_TEXTS * len(column):
             codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
             return _Coded(encoded.dictionary, codes if order is None else codes[order], ends)
-    elif _is_whole(column.type) and not column.null_count:
-        return _Narrow(*_narrowed(_whole(column), order))
+    elif is_whole(column.type) and not column.null_count:
+        return _Narrow(*_narrowed(whole(column), order))
     if order is None:
         return _Plain(column)
     if pa.types.is_float64(column.type) and not column.null_count:
@@ -322,7 +273,7 @@ def _unpacked_column(
     if pa.types.is_dictionary(column.type):
         coded = pa.dictionary(column.type.index_type, type_)
         return column if column.type == coded else column.cast(coded)
-    if column.type != type_ and (_is_text(column.type) or _is_whole(column.type)):
+    if column.type != type_ and (is_text(column.type) or is_whole(column.type)):
         return column.cast(type_)  # another zone of a time, or large texts
     return column
 

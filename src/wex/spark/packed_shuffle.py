@@ -142,7 +142,7 @@ def buckets(
     `memory` are the bytes of rows that are held at once.
     """
     from wex.engine.external_sort import ExternalSort  # noqa: PLC0415  (on the worker)
-    from wex.engine.packing import event_order, rows_of  # noqa: PLC0415
+    from wex.engine.packing import EventOrder, rows_of  # noqa: PLC0415
 
     rows = (
         (label, blob)
@@ -151,7 +151,7 @@ def buckets(
     )
 
     def pieces(blobs_of_bucket: Iterator[tuple[int, pa.BinaryScalar]]) -> Iterator[pa.Table]:
-        with ExternalSort(lambda table: event_order(table, engine), memory) as sort:
+        with ExternalSort(EventOrder(engine), memory) as sort:
             for _, blob in blobs_of_bucket:
                 sort.add(rows_of(blob.as_buffer(), schema))
             yield from sort.sorted()

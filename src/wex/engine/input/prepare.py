@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from wex.engine.input.batch import Batch
 from wex.engine.input.columns import conform, spans, table_of
+from wex.engine.input.grouping import grouped_by_key
 from wex.engine.input.schemas import cast_to_schema, open_columns, schema_with_open
 from wex.engine.input.sorting import (
     changes,
@@ -59,7 +60,9 @@ class PreparedInput:
                 "the rows are not sorted by key, then by the order columns",
                 "use PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE BY and SORT BY",
             )
-        self.table = sort(table, *by, fields)
+        grouped = None if sorted_rows else grouped_by_key(table, *by)
+        self.table = sort(table, *by, fields) if grouped is None else grouped.table
+        self._starts = None if grouped is None else grouped.starts
         still_open = open_columns(given, fields)
         if schema is not None:
             still_open &= {field.name for field in schema if pa.types.is_null(field.type)}
@@ -68,6 +71,8 @@ class PreparedInput:
     @cached_property
     def starts(self) -> Ints:
         """Return the first rows of the streams."""
+        if self._starts is not None:
+            return self._starts
         rows = self.table.num_rows
         if not rows or not self.stream.partition_by:
             return np.zeros(min(rows, 1), dtype=np.int64)

@@ -151,10 +151,41 @@ def least_and_greatest(numbers: Ints) -> tuple[int, int]:
 
 
 @compiled
-def rising_within(groups: NDArray[np.uint64], numbers: Ints, order: Ints) -> bool:
-    """Tell whether numbers in an order rise with every row, except where a new group begins."""
-    for at in range(1, len(order)):
-        row, before = order[at], order[at - 1]
-        if numbers[row] <= numbers[before] and groups[row] == groups[before]:
-            return False
-    return True
+def places_by_key(
+    codes: NDArray[np.uint32], times: Ints, size: int
+) -> tuple[Ints, Ints, bool, bool]:
+    """Return the place of each row if rows are sorted by key, and where each key ends.
+
+    Also whether times rise, and whether all rows are in their places.
+
+    Codes of keys are less than `size`. Times rise if each row of a key is later than the one before.
+    """
+    ends = np.zeros(size, dtype=np.int64)
+    for row in range(len(codes)):
+        ends[codes[row]] += 1
+    total = 0
+    for key in range(size):
+        count = ends[key]
+        ends[key] = total
+        total += count
+    places = np.empty(len(codes), dtype=np.int64)
+    last = np.empty(size, dtype=np.int64)
+    begun = np.zeros(size, dtype=np.bool_)
+    in_place = True
+    for row in range(len(codes)):
+        key = codes[row]
+        if begun[key] and times[row] <= last[key]:
+            return places, ends, False, False
+        begun[key] = True
+        last[key] = times[row]
+        places[row] = ends[key]
+        in_place &= ends[key] == row
+        ends[key] += 1
+    return places, ends, True, in_place
+
+
+@compiled
+def scatter(values: NDArray[np.uint64], places: Ints, moved: NDArray[np.uint64]) -> None:
+    """Move each value to its place: few keys are few streams of writes, which a cache holds."""
+    for row in range(len(places)):
+        moved[places[row]] = values[row]

@@ -1,0 +1,189 @@
+"""Rows that come in the order of time, brought together by key: no row is compared with another.
+
+So most data comes, from a log or a table of events. Each row is moved to its place in one pass. If the
+times of a key do not rise, or a column has NULLs, rows have to be sorted: `sorting` does that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wex.engine.input.columns import combine_chunks
+from wex.engine.kernels.ordering import least_and_greatest, places_by_key, scatter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from wex.engine.arrays import Ints
+
+MANY = 1 << 12  # rows from which on loading a kernel pays
+MOST_CODES = 1 << 24  # of keys: there is a place for each of them
+
+
+class GroupedRows(NamedTuple):
+    """Rows in the order of their keys, then times, and the first row of each key."""
+
+    table: pa.Table
+    starts: Ints
+
+
+class _Codes(NamedTuple):
+    """A column as numbers from 0 on that sort like its values; `size` is more than each of them."""
+
+    codes: NDArray[np.generic]
+    size: int
+    texts: pa.Array | None = None  # by their codes
+
+
+def grouped_by_key(
+    table: pa.Table, partition_by: Sequence[str], order_by: Sequence[str]
+) -> GroupedRows | None:
+    """Return rows grouped by key, if the first order column rises in each group; None if not.
+
+    Columns of text may be dictionaries; they are not in the result.
+    """
+    if not partition_by or not order_by or table.num_rows < MANY:
+        return None
+    times = table.column(order_by[0])
+    if times.null_count or not is_whole(times.type):
+        return None
+    keys = [_key_codes(combine_chunks(table.column(name))) for name in partition_by]
+    together = _together(keys)
+    if together is None:
+        return None
+    codes, size = together
+    places, ends, rises, in_place = places_by_key(codes, whole(combine_chunks(times)), size)
+    if not rises:
+        return None
+    counts = np.diff(ends, prepend=0)
+    used = np.flatnonzero(counts)
+    starts: Ints = (ends - counts)[used]
+    if in_place:
+        return GroupedRows(without_codes(table), starts)
+    move = _Movement(places)
+    columns = {name: combine_chunks(table.column(name)) for name in table.column_names}
+    moved = {
+        name: move.column(column) for name, column in columns.items() if name not in partition_by
+    }
+    left = used
+    for name, key in reversed(list(zip(partition_by, keys, strict=True))):
+        assert key is not None
+        left, own = np.divmod(left, key.size)
+        if key.texts is None:
+            moved[name] = move.column(columns[name])
+        else:
+            moved[name] = key.texts.take(pa.array(np.repeat(own, counts[used])))
+    return GroupedRows(pa.table({name: moved[name] for name in columns}), starts)
+
+
+def _key_codes(column: pa.Array) -> _Codes | None:
+    if column.null_count:
+        return None
+    if is_text(column.type) or pa.types.is_dictionary(column.type):
+        return text_ranks(column)
+    if not is_whole(column.type):
+        return None
+    numbers = whole(column)
+    least, greatest = least_and_greatest(numbers)
+    size = int(greatest) - int(least) + 1
+    return _Codes(numbers - least, size) if size <= MOST_CODES else None
+
+
+def _together(keys: Sequence[_Codes | None]) -> tuple[NDArray[np.uint32], int] | None:
+    """Return one code for all columns of a key, and the number of codes; None: there are too many."""
+    size, codes = 1, np.zeros(1, dtype=np.uint32)
+    for key in keys:
+        if key is None or size * key.size > MOST_CODES:
+            return None
+        own = key.codes.astype(np.uint32)
+        codes = own if size == 1 else codes * np.uint32(key.size) + own
+        size *= key.size
+    return codes, size
+
+
+def text_ranks(column: pa.Array) -> _Codes:
+    """Return the places of texts in their order; NULL is -1. The column may be a dictionary."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    ranks = np.full(len(order) + 1, -1, dtype=np.int32)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    indices = encoded.indices
+    codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
+    return _Codes(ranks[codes], len(order), encoded.dictionary.take(order))
+
+
+class _Movement:
+    """Moves the rows of columns to new places."""
+
+    def __init__(self, places: Ints) -> None:
+        self._places = places
+        self._order: pa.Array | None = None  # the rows by their places, if a column needs them
+
+    def column(self, array: pa.Array) -> pa.Array:
+        """Return a column with its rows in their places."""
+        if pa.types.is_dictionary(array.type):
+            codes = pa.DictionaryArray.from_arrays(self.column(array.indices), array.dictionary)
+            return codes.cast(array.type.value_type)
+        width = array.type.bit_width if pa.types.is_primitive(array.type) else 0
+        if array.null_count or width not in _WORDS:
+            return array.take(self._rows())
+        word = _WORDS[width]
+        moved = np.empty(len(array), word)
+        offset, size = array.offset * word().itemsize, len(array) * word().itemsize
+        scatter(np.frombuffer(array.buffers()[1].slice(offset, size), word), self._places, moved)
+        return pa.Array.from_buffers(array.type, len(array), [None, pa.py_buffer(moved)])
+
+    def _rows(self) -> pa.Array:
+        if self._order is None:
+            order = np.empty_like(self._places)
+            order[self._places] = np.arange(len(order))
+            self._order = pa.array(order)
+        return self._order
+
+
+_WORDS: dict[int, type[np.unsignedinteger]] = {
+    8: np.uint8,
+    16: np.uint16,
+    32: np.uint32,
+    64: np.uint64,
+}
+
+
+def without_codes(rows: pa.Table) -> pa.Table:
+    """Return rows with texts instead of codes."""
+    columns = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in rows.columns
+    ]
+    return pa.table(columns, names=rows.column_names)
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Tell whether values of a type are texts."""
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def is_whole(type_: pa.DataType) -> bool:
+    """Tell whether values of a type are whole numbers of up to 64 bits, dates and times included."""
+    is_ = pa.types
+    signed = is_.is_integer(type_) and type_ != pa.uint64()
+    timed = is_.is_timestamp(type_) or is_.is_duration(type_)
+    return bool(signed or timed or is_.is_date32(type_))
+
+
+def whole(column: pa.Array) -> Ints:
+    """Return whole numbers or flags as integers of 64 bits; NULL is any of them."""
+    if pa.types.is_date32(column.type):
+        column = column.view(pa.int32())
+    elif not pa.types.is_integer(column.type) and not pa.types.is_boolean(column.type):
+        column = column.view(pa.int64())
+    if column.null_count:
+        column = pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0)
+    numbers: Ints = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return numbers
