@@ -1,12 +1,13 @@
-"""The pipeline on Spark against the same pipeline that does nothing, and against what people write."""
+"""Jobs on Spark against Spark's own shuffle and sort, against mere reading, and against what people write."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,9 @@ from pyarrow import parquet
 import wex
 from benchmarks.engine import python_loop
 from benchmarks.measure import Row, seconds
+from benchmarks.peers.flink_worker import cpu_seconds
 from wex.spark import register, windows
+from wex.spark.dataframe import Shuffle
 from wex.spark.session import new_session
 
 if TYPE_CHECKING:
@@ -37,38 +40,35 @@ window trend
 """)
 
 
+KEYS = (10, 1_000, 1_000_000)
+
+
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         spark = new_session("local[2]", {"spark.sql.shuffle.partitions": "4"}, progress=False)
-        paths = {keys: _write(Path(folder), keys) for keys in (10, 1_000, 1_000_000)}
-        yield from _compared(spark, {keys: str(path) for keys, path in paths.items()})
+        paths = {keys: str(_write(Path(folder), keys)) for keys in KEYS}
+        yield from _compared(spark, paths)
+        yield from _skewed(spark, Path(folder))
+        yield from _memory(spark, Path(folder))
         spark.stop()
 
 
-def _write(folder: Path, keys: int) -> Path:
+def _write(folder: Path, keys: int, events: int = EVENTS, hot: float = 0.0) -> Path:
+    """Write trades of so many keys, in the order of time; the first key has a share of them."""
     random = np.random.default_rng(keys)
-    path = folder / f"trades-{keys}.parquet"
+    path = folder / f"trades-{keys}-{events}-{hot}.parquet"
+    key = random.integers(0, keys, events)
+    key[random.random(events) < hot] = 0
     table = pa.table({
-        "key": random.integers(0, keys, EVENTS),
-        "ts": pa.array(np.arange(EVENTS) * 1_000, pa.timestamp("us", "UTC")),
-        "price": 100 + 0.01 * np.cumsum(random.integers(-1, 2, EVENTS)),
+        "key": key,
+        "ts": pa.array(np.arange(events) * 1_000, pa.timestamp("us", "UTC")),
+        "price": 100 + 0.01 * np.cumsum(random.integers(-1, 2, events)),
     })  # fmt: skip
-    parquet.write_table(table, path, row_group_size=EVENTS // 8)
+    parquet.write_table(table, path, row_group_size=events // 8)
     return path
 
 
 def _compared(spark: SparkSession, paths: dict[int, str]) -> Iterator[Row]:
-    def ours(keys: int) -> None:
-        _done(spark.read.parquet(paths[keys]).transform(windows(SPEC)))
-
-    def nothing() -> None:
-        ordered = (
-            spark.read.parquet(paths[1_000])
-            .repartition("key")
-            .sortWithinPartitions("key", "ts", "price")
-        )
-        _done(ordered.mapInArrow(_nothing, "n long"))
-
     def by_sql() -> None:
         _done(
             spark.sql(
@@ -76,19 +76,93 @@ def _compared(spark: SparkSession, paths: dict[int, str]) -> Iterator[Row]:
             )
         )
 
-    ours(1_000)  # workers have started, kernels are loaded
-    times = {keys: min(seconds(partial(ours, keys)) for _ in range(2)) for keys in paths}
-    floor = min(seconds(nothing) for _ in range(2))
-    yield Row(
-        "10 M rows on Spark, 1,000 keys", "mapInArrow that does nothing", times[1_000] / floor, 1.2
-    )
-    slowest, fastest = max(times.values()), min(times.values())
-    yield Row("10 to 1,000,000 keys: the slowest", "the fastest", slowest / fastest, 2)
+    costs: dict[int, Cost] = {}
+    for keys, path in paths.items():
+        frame = spark.read.parquet(path)
+        ours, sort, read = _costs(
+            partial(_found, frame), partial(_sorted, frame), partial(_read, frame)
+        )
+        costs[keys] = ours
+        what = f"10 M rows on Spark, {keys:,} keys"
+        yield Row(
+            f"{what}, CPU", "Spark's shuffle and sort, then nothing", ours.cpu / sort.cpu, 0.65
+        )
+        yield Row(
+            f"{what}, time", "Spark's shuffle and sort, then nothing", ours.time / sort.time, 0.65
+        )
+        yield Row(f"{what}, CPU", "reading the columns into Python", ours.cpu / read.cpu, 1.6)
+        yield Row(f"{what}, time", "reading the columns into Python", ours.time / read.time, 1.6)
     spark.read.parquet(paths[1_000]).createOrReplaceTempView("trades")
     register(spark, "trend", SPEC)
-    sql = min(seconds(by_sql) for _ in range(2))
-    yield Row("the same in SQL, distributed and sorted", "the DataFrame", sql / times[1_000], 1.5)
+    (sql,) = _costs(by_sql)
+    yield Row(
+        "the same in SQL, distributed and sorted", "the DataFrame", sql.time / costs[1_000].time
+    )
     yield from _by_hand(spark, paths[1_000])
+
+
+def _skewed(spark: SparkSession, folder: Path) -> Iterator[Row]:
+    frame = spark.read.parquet(str(_write(folder, 1_000, hot=0.9)))
+    ours, before = _costs(partial(_found, frame), partial(_found, frame, shuffle="rows"))
+    yield Row("one key with 90 % of the rows, time", 'shuffle="rows"', ours.time / before.time, 0.7)
+
+
+def _memory(spark: SparkSession, folder: Path) -> Iterator[Row]:
+    """Compare the most memory that a worker has taken, where the rows of one key do not fit into it."""
+    few, many = (str(_write(folder, 1, events)) for events in (EVENTS, 4 * EVENTS))
+    _found(spark.read.parquet(few))
+    before = _most_memory_of_workers()
+    _found(spark.read.parquet(many))
+    yield Row(
+        "workers' memory, 40 M rows of one key", "10 M", _most_memory_of_workers() / before, 1.2
+    )
+
+
+def _most_memory_of_workers() -> int:
+    """Return the most memory that a Python worker of Spark has taken so far, in kB."""
+    most = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if b"pyspark.daemon" in (folder / "cmdline").read_bytes():
+                status = (folder / "status").read_text()
+                most = max(most, int(status.partition("VmHWM:")[2].split()[0]))
+    return most
+
+
+def _found(frame: DataFrame, shuffle: Shuffle = "packed") -> None:
+    _done(frame.transform(windows(SPEC, shuffle=shuffle)))
+
+
+def _sorted(frame: DataFrame) -> None:
+    ordered = frame.repartition("key").sortWithinPartitions("key", "ts", "price")
+    _done(ordered.mapInArrow(_nothing, "n long"))
+
+
+def _read(frame: DataFrame) -> None:
+    _done(frame.mapInArrow(_nothing, "n long"))
+
+
+class Cost(NamedTuple):
+    """What a job takes."""
+
+    time: float
+    cpu: float  # of all processes
+
+
+def _costs(*jobs: Callable[[], None]) -> list[Cost]:
+    """Return the least that each job takes, run in turns after a first time."""
+    for job in jobs:
+        job()
+    runs = [[Cost(*_measured(job)) for job in jobs] for _ in range(3)]
+    return [
+        Cost(min(run[at].time for run in runs), min(run[at].cpu for run in runs))
+        for at in range(len(jobs))
+    ]
+
+
+def _measured(job: Callable[[], None]) -> tuple[float, float]:
+    cpu = cpu_seconds()
+    return seconds(job), cpu_seconds() - cpu
 
 
 def _by_hand(spark: SparkSession, path: str) -> Iterator[Row]:
