@@ -89,6 +89,7 @@ KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "decimal": (pa.decimal128(10, 2), [Decimal("1.50"), Decimal("-2.00"), None]),
     "flag": (pa.bool_(), [True, False, None]),
     "day": (pa.date32(), [date(1969, 1, 1), date(2026, 1, 31), None]),
+    "nothing": (pa.null(), [None]),
     "time": (pa.timestamp("us", "UTC"), [datetime(1900, 1, 1), datetime(2026, 1, 31), None]),
 }
 

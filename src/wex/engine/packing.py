@@ -62,8 +62,9 @@ def blobs(
     """Yield the rows of a table as a blob for each bucket that has rows."""
     if not table.num_rows:
         return
-    order, ends = _bucket_order(table, keys, buckets)
-    columns = [_packed_column(combine_chunks(column), order, ends) for column in table.columns]
+    arrays = {name: _coded(combine_chunks(table.column(name))) for name in table.column_names}
+    order, ends = _bucket_order([arrays[name] for name in keys], table.num_rows, buckets)
+    columns = [_packed_column(array, order, ends) for array in arrays.values()]
     starts = np.append(0, ends[:-1])
     filled = np.flatnonzero(ends > starts)
     firsts = _least(table, first_order, order, starts[filled])
@@ -152,26 +153,29 @@ def _written(batch: pa.RecordBatch) -> pa.Buffer:
 # --- Buckets
 
 
-def _bucket_order(table: pa.Table, keys: Sequence[str], buckets: int) -> tuple[Ints | None, Ints]:
+def _bucket_order(keys: Sequence[pa.Array], rows: int, buckets: int) -> tuple[Ints | None, Ints]:
     """Return the rows in the order of their buckets (None: as they are), and where buckets end."""
     if buckets == 1 or not keys:
-        ends = np.zeros(buckets, dtype=np.int64)
-        ends[:] = table.num_rows
-        return None, ends
-    hashes = np.zeros(table.num_rows, dtype=np.uint64)
-    for name in keys:
-        mix(hashes, _hashable(combine_chunks(table.column(name))))
+        return None, np.full(buckets, rows, dtype=np.int64)
+    hashes = np.zeros(rows, dtype=np.uint64)
+    for column in keys:
+        mix(hashes, _hashable(column))
     return bucket_order(hashes, buckets)
+
+
+def _coded(column: pa.Array) -> pa.Array:
+    """Return texts as codes; other columns as they are."""
+    return column.dictionary_encode() if is_text(column.type) else column
 
 
 def _hashable(column: pa.Array) -> NDArray[np.uint64]:
     """Return a number for each value, the same for equal ones."""
-    if is_text(column.type):
-        encoded = column.dictionary_encode()
-        texts = np.append(_text_hashes(encoded.dictionary), NULL_HASH)
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        hashes: NDArray[np.uint64] = texts[codes]
+    if pa.types.is_dictionary(column.type):
+        texts = np.append(_text_hashes(column.dictionary), NULL_HASH)
+        hashes: NDArray[np.uint64] = texts[_codes(column)]
         return hashes
+    if pa.types.is_null(column.type):
+        return np.full(len(column), NULL_HASH)
     known = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_decimal(column.type) or pa.types.is_floating(column.type):
         reals = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy() + 0.0
@@ -180,6 +184,13 @@ def _hashable(column: pa.Array) -> NDArray[np.uint64]:
     else:
         numbers = whole(column).view(np.uint64)
     return numbers if known is None else np.where(known, numbers, NULL_HASH)
+
+
+def _codes(column: pa.DictionaryArray) -> NDArray[np.int32]:
+    """Return the codes of texts; NULL is -1."""
+    indices = column.indices
+    codes: NDArray[np.int32] = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
+    return codes
 
 
 def _text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
@@ -240,11 +251,11 @@ class _Coded(_Plain):
 
 def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
     """Return a column as it travels, its rows in an order (None: as they are)."""
-    if is_text(column.type):
-        encoded = column.dictionary_encode()
-        if len(encoded.dictionary) <= MOST_TEXTS * len(column):
-            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            return _Coded(encoded.dictionary, codes if order is None else codes[order], ends)
+    if pa.types.is_dictionary(column.type):
+        if len(column.dictionary) <= MOST_TEXTS * len(column):
+            codes = _codes(column)
+            return _Coded(column.dictionary, codes if order is None else codes[order], ends)
+        column = column.cast(column.type.value_type)
     elif is_whole(column.type) and not column.null_count:
         return _Narrow(*_narrowed(whole(column), order))
     if order is None:
