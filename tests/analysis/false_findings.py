@@ -267,8 +267,6 @@ class _Run:
     def _from(self, state: int, letters: list[int]) -> Iterator[tuple[int, int]]:
         clauses, final = self.compiled.clauses, False
         most = clauses.within_events
-        if most is not None and clauses.until and not clauses.prefers:
-            most += 1
         for age, letter in enumerate(letters, 1):
             behind = self.compiled.until is None or bool(self.compiled.until >> letter & 1)
             if (most is not None and age > most) or (clauses.ends_after_first and final and behind):

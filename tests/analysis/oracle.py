@@ -6,6 +6,7 @@ open, says `wex.reference`; how many starts are held says a processor.
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ from wex.spec import tree
 from wex.stages import run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wex.spec import Meaning
     from wex.theory.evaluate import Event, Value
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 Windows = frozenset[tuple[int, int]]
 Word = tuple[int, ...]  # the numbers of the events of a short stream
 
+LONGER = 60  # streams that are tried where short ones show nothing
 MOST_CONTINUATIONS = 1_500  # of a stream, to find the windows of its open starts
 KEY = "key"  # a field that gives every short stream a key
 # Some values of unlimited domains: below, at, between and above the constants of random specs.
@@ -114,9 +116,10 @@ class Oracle:
         return len(found)
 
     def hopeless(self) -> bool:
-        """Tell whether some start is held after a short stream that has a window in no continuation.
+        """Tell whether some start is held after a stream that has a window in no short continuation.
 
         By the plan before its least form. It holds most without `keep`, but for the order of ways.
+        After all short streams, some longer ones are tried: a window may look back further.
         """
         (window,) = self.spec.windows
         by_order = window.keep is not None and window.keep.text in ("preferred", "leftmost")
@@ -126,8 +129,7 @@ class Oracle:
         oracle = Oracle(replace(spec, windows=(replace(plain, keep=None),)))
         engine = Engine(plan_windows(run(spec, until="smaller form")))  # type: ignore[arg-type]
         late = window.until is not None  # the event behind a window decides about it
-        for word in self.words:
-            events = self.stream(word)
+        for events in (*map(self.stream, self.words), *self._longer_streams()):
             streams = RunningStreams(engine)
             with interpreted():
                 streams.feed(pa.Table.from_pylist(events, self._schema(self.events)))
@@ -135,6 +137,17 @@ class Oracle:
             if held and oracle.open_at_end(events, held, ended=late) < held:
                 return True
         return False
+
+    def _longer_streams(self) -> Iterator[list[Event]]:
+        """Yield some streams that conform, each with all its beginnings."""
+        choose = random.Random(LONGER)
+        for _ in range(LONGER):
+            events: list[Event] = []
+            for _ in range(len(self.words[-1]) + 1 + max(self.meaning.lookbacks)):
+                events = [*events, choose.choice(self.events)]
+                if not self.conforms(events):
+                    break
+                yield events
 
     def most_held(self, spec: tree.Spec) -> int:
         """Return how many starts a processor holds at most after a short stream: each is a key."""
@@ -157,9 +170,11 @@ class Oracle:
         """Return the most starts that a processor holds after an event or that end with it.
 
         With `keep disjoint` a window that ends also ends the starts that were held, and a new one.
+        What `having` denies has ended, too: it is left out.
         """
-        processor = wex.Processor(self.spec)
         (window,) = self.spec.windows
+        ending = replace(window, having=None)
+        processor = wex.Processor(replace(self.spec, windows=(ending,), source=None))
         clears = window.keep is not None and window.keep.text == "disjoint"
         most = 0
         with interpreted():

@@ -317,11 +317,11 @@ class Analysis(Subject):
         """Return a bound on starts from the clauses and the longest life of a start."""
         clauses = window.clauses
         if clauses.within_events is not None:
-            return self.limited(what, clauses.within_events + clauses.until)
+            return self.limited(what, clauses.within_events)
         life = window.longest_life
         timed = most_in_time(self.meaning, window)
-        if timed is not None and (life is None or timed + clauses.until < life):
-            return self.limited(what, timed + clauses.until)
+        if timed is not None and (life is None or timed < life):
+            return self.limited(what, timed)
         if life is not None:
             return self.bounded(what, life, _by_age(life), exact=False)
         if clauses.single:
