@@ -176,3 +176,33 @@ def test_an_assumption_counts_only_if_it_is_checked() -> None:
     assert not is_pruned(meaning(trusted), 0)
     data = {"b": [True, False, True]}
     assert rows(wex.find(trusted, data)) == [(0, 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assume [n >= n[-1] - 1]* window w match [n > 0]+ [n < 0]",
+        "assume [n = 0] any* assume [n = n[-1] + 2]* window w match [n < 20]+ [n = 21]",
+        "window w match [n >= n[-1] + 2]{3} [n[-1] < n[-4] + 6]",
+    ],
+)
+def test_nothing_is_held_that_gaps_of_whole_numbers_exclude(text: str) -> None:
+    spec = wex.parse(f"stream s (n int) {text}")
+    assert wex.check(spec)["w"].held.bound == 0
+    processor = wex.Processor(spec)
+    processor.feed({"n": list(range(0, 20, 2))})
+    assert processor.held() == 0
+
+
+def test_whole_numbers_that_leave_64_bits_are_an_error_as_before() -> None:
+    spec = wex.parse("stream s (n int) window w match [n >= n[-1] + 2] [n[-1] < n[-2] + 2]")
+    with pytest.raises(wex.DataError, match="64 bits"):
+        wex.find(spec, {"n": [2**63 - 1, 0]})
+
+
+def test_gaps_of_reals_round() -> None:
+    """Floats round, so that no start is dropped because of gaps of reals."""
+    spec = wex.parse(
+        "stream s (x real) window w match [x >= x[-1] + 1] any* [x > 5 and x[-1] < x[-2] + 1]"
+    )
+    assert not is_pruned(meaning(spec), 0)

@@ -18,7 +18,7 @@ HEAD = "stream s (x enum('a', 'b', 'c')) let a = x = 'a' let b = x = 'b' let c =
         ("a any* b keep leftmost", "unbounded (linear)", "at most 3"),
         ("a any* b keep leftmost within 3 events", "at most 3", "at most 3"),
         ("any a+ b+ keep leftmost", "1", "at most 3"),
-        ("any a+ b+ keep leftmost sharing 1 event", "1", "at most 4"),
+        ("any a+ b+ keep leftmost sharing 1 event", "1", "at most 3"),
         ("a | a a keep preferred", "0", "1"),
         ("a a | a keep preferred", "1", "2"),
         ("a+ keep preferred until [c]", "1", "unbounded (linear)"),

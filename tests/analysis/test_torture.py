@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import wex
 from tests.analysis import torture
+from tests.analysis.false_findings import is_false
+from tests.analysis.oracle import Oracle
+from wex.analysis.answers import Finding, Kind
 
 
 def test_the_analysis_is_right_about_random_specs() -> None:
@@ -11,8 +16,41 @@ def test_the_analysis_is_right_about_random_specs() -> None:
 
 
 def test_the_oracle_notices_what_is_wrong() -> None:
-    oracle = torture.Oracle(wex.parse("stream s (ok bool) window w match [ok]{2}"))
+    oracle = Oracle(wex.parse("stream s (ok bool) window w match [ok]{2}"))
     shown = {word: oracle.windows(oracle.stream(word)) for word in oracle.words}
     assert oracle.most_open(shown) == 2
     assert oracle.most_held(oracle.spec) == 1  # what ends with an event is not held after it
     assert oracle.held_or_ended([{"ok": True}, {"ok": True}]) == 2
+
+
+SPEC = (
+    "stream s (n int) assume [0 <= n and n <= 2]* window w match [n = 0] [n > n[-1]] until [n = 2]"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "false"),
+    [
+        (Kind.NEVER_HOLDS_HERE, "`n > n[-1]` can never hold in its place in `match`", True),
+        (Kind.NEVER_HOLDS_HERE, "`n = 2` can never hold in its place in `until`", True),
+        (Kind.NEVER_HOLDS_HERE, "`n = 0` can never hold in its place in `match`", True),
+        (Kind.NEVER_OCCURS, "event 1, `n = 0`, contradicts event 2, `n > n[-1]`", True),
+        (Kind.HOPELESS_STARTS, "some starts of `w` can never end in a window", True),
+        (Kind.NOT_REACHED, "1 of 5 kinds of events of `w` never occur", True),
+        (Kind.NOT_REACHED, "1 of 2 window states of `w` are never reached", True),
+        (Kind.NOT_REACHED, "1 of 3 window states of `w` are never reached", False),
+    ],
+)
+def test_the_oracle_notices_false_findings(kind: Kind, text: str, false: bool) -> None:
+    oracle = Oracle(wex.parse(SPEC))
+    (report,) = wex.check(SPEC)
+    shown = {word: oracle.windows(oracle.stream(word)) for word in oracle.words}
+    assert is_false(oracle, Finding(kind, text), report, shown) == false
+
+
+def test_labels_are_ambiguous_only_if_two_ways_label_a_window() -> None:
+    ambiguous = "stream s (ok bool) window w match p:(any+) q:(any+)"
+    one = "stream s (ok bool) window w match p:([ok]+) q:([not ok]+)"
+    assert torture.faults(ambiguous) == torture.faults(one) == []
+    oracle, (report,) = Oracle(wex.parse(one)), wex.check(ambiguous)
+    assert is_false(oracle, Finding(Kind.AMBIGUOUS_LABELS, ""), report, {})

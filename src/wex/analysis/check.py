@@ -134,8 +134,9 @@ def check(spec: SpecLike, effort: int | None = None) -> Report:
 
 def _window(meaning: Meaning, index: int) -> WindowReport:
     began = time.monotonic()
-    analysis = Analysis(meaning, index, Budget.current())
-    labels = ambiguity(meaning, index, Budget.current())
+    budget = Budget.of_window(len(meaning.expanded.windows))
+    analysis = Analysis(meaning, index, budget)
+    labels = ambiguity(meaning, index, budget)
     return WindowReport(
         analysis.window.name,
         analysis.open,

@@ -4,9 +4,10 @@ An automaton knows letters, but not which letters can follow each other. In `[up
 the last event contradicts the one before, so there is no window, and yet the automaton holds every
 start. The region graph knows.
 
-What is dropped must be dead for all values at run time. So only two kinds of region graphs are used,
-which compare values but never compute with them, and only guards on which floats agree with real
-numbers. These graphs depend on no clock: a plan is the same everywhere.
+What is dropped must be dead for all values at run time. So only region graphs are used that compare
+values, or that compute with whole numbers: at run time that is exact, or an error in the data. And only
+guards on which floats agree with real numbers. These graphs depend on no clock: a plan is the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from wex.analysis.pruning import Places
 from wex.analysis.rates import NO_RATES
 from wex.analysis.regions.contexts import MOST_CLASSES, Contexts
 from wex.analysis.regions.finite import finite_regions
+from wex.analysis.regions.gaps import gap_regions
 from wex.analysis.regions.graph import Budget
 from wex.analysis.regions.query import query_of
 from wex.analysis.regions.typed import order_regions
@@ -108,7 +110,9 @@ def sure_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts
         return None
     assumptions = [] if assumption is None else [assumption]
     query = query_of(meaning, windows, assumptions, rates=NO_RATES)  # rates leave out streams only
-    regions = finite_regions(query, budget) or order_regions(query, budget)
+    regions = (
+        finite_regions(query, budget) or order_regions(query, budget) or gap_regions(query, budget)
+    )
     if regions is None:
         return None
     budget.renew()

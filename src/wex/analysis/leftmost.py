@@ -69,23 +69,42 @@ class Leftmost:
             return analysis.unknown(what, reason)
         if not self.skips:
             return self._held_by_births()
-        # Without a candidate one start for each state is held. With one, only starts after it are.
-        states = len({state for _, state in self.starts.held})
         delay = self.delay.most()
         if delay is not None and not self.waits_for_earlier():
-            bound = max(states, delay + 1) + clauses.sharing
+            # Without a candidate one start for each state is held. With one, only starts after it are.
+            bound = max(self._in_one_segment(), delay + clauses.sharing)
             reason = "with `keep leftmost` the earlier of two starts in the same state wins"
             return analysis.bounded(what, bound, reason, exact=False)
         events = self._most_completions()
         if events is not None:
-            # An event completes at most one start of each state, and the one that begins with it.
-            # Of the starts between two ends one for each state is held: a window may skip the
-            # earlier of them, and not the later.
-            windows = (states + 1) * events
-            bound = 1 + windows + states * (windows + 1) + clauses.sharing
             reason = f"at most {events:,} events complete windows while an earlier start waits"
-            return analysis.bounded(what, bound, reason, exact=False)
+            return analysis.bounded(what, self._in_segments(events), reason, exact=False)
         return self._held_without_bound("windows")
+
+    def _in_one_segment(self) -> int:
+        """Return how many starts are held at most if none has a candidate.
+
+        One of each state, and the last ones, which a window that ends from now on need not skip: as
+        many as windows share. With `until` it may end at the last event, otherwise behind it.
+        """
+        states = len({state for _, state in self.starts.held})
+        return states + max(0, self.clauses.sharing + self.clauses.until - 1)
+
+    def _in_segments(self, events: int) -> int:
+        """Return how many starts are held at most if so many events complete later ones.
+
+        The candidates that are held end a segment of starts each; see `_without_losers` in the kernel.
+        """
+        sharing, alone = self.clauses.sharing, self._in_one_segment()
+        if events == 0:
+            # The first start, those that may share events with its candidate, and those after it.
+            return 1 + sharing + alone
+        # Ends of windows: of the first start, before it in the shared events, and after it.
+        ends = max(1, sharing) + events
+        states = len({state for _, state in self.starts.held})
+        # In each segment one start of a state without a candidate, one with, and a decided window.
+        # A start in the shared events of a candidate does not skip the next one.
+        return alone + states * (2 * ends + 1) + 3 * sharing * ends + 1 + ends
 
     def _held_by_births(self) -> Answer:
         """Return how many starts are held, if each one is that begins while an earlier one waits."""
@@ -181,12 +200,29 @@ class Leftmost:
         weights: dict[Place, dict[Place, int]] = {place: {} for place in starts.graph}
         for node in nodes:
             row = weights[node[0], node[1]]
-            for _, (context, moved, later) in self._steps(node):
-                completes = int(later == DONE)
-                row[context, moved] = max(completes, row.get((context, moved), 0))
-                if later != DONE:
+            for _, (context, moved, later), completes in self._completions(node):
+                row[context, moved] = max(int(completes), row.get((context, moved), 0))
+                if later != moved:  # otherwise both have the same windows from now on
                     nodes[context, moved, later]
         return _heaviest_path(weights)
+
+    def _completions(self, node: Pair) -> Iterator[tuple[Edge, Pair, bool]]:
+        """Yield the events with which a start waits, and whether a later one gets a window then.
+
+        It may get another one afterwards.
+        """
+        starts, window = self.starts, self.window
+        context, _, later = node
+        for edge, (to, moved, _) in self._steps((context, node[1], DONE)):
+            if later == DEAD:
+                yield edge, (to, moved, DEAD), False
+                after = starts.born(edge)
+                ends = False
+            else:
+                after, ends = starts.moved(later, edge), starts.ends(later, edge)
+            ends = ends or (window.until is None and after != DEAD and window.final[after])
+            if ends or after != DEAD:
+                yield edge, (to, moved, after), ends
 
     def _most_births(self) -> int | None:
         """Return the most starts that begin while one waits; None: no bound."""

@@ -75,8 +75,6 @@ class StartCount:
         timed = most_in_time(analysis.meaning, starts.window)
         if timed is not None:
             limit = timed if limit is None else min(limit, timed)
-        if limit is not None:
-            limit += clauses.until  # the event after the longest window decides about it
         try:
             cycles = self._growing_cycles()
             vectors = (
@@ -158,7 +156,6 @@ class StartCount:
                 return self._unbounded(starts, cycle)
         most = analysis.most_in_time()
         if most is not None:
-            most += self.starts.window.clauses.until
             reason = f"at most {most:,} events fit in the time of `within`"
             if starts.window.compiled.window.within is None:
                 reason = f"at most {most:,} events fit in the time that a predicate allows"

@@ -22,7 +22,6 @@ from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.rates import most_in_time, paced
 from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
-from wex.analysis.regions.graph import Budget
 from wex.analysis.regions.typed import LOOSE, OrderRegions
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from wex.analysis.answers import WitnessBuilder
     from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
+    from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
     from wex.analysis.start_count import Certificate, PathReplay
     from wex.analysis.window_tables import AnalysedWindow
@@ -114,7 +114,8 @@ class Analysis(Subject):
             assert builder is not None
             self.budget.renew()
             try:
-                return builder(n)
+                with self.budget.without_purse():
+                    return builder(n)
             except TooManyError:
                 return None
 
@@ -317,11 +318,11 @@ class Analysis(Subject):
         """Return a bound on starts from the clauses and the longest life of a start."""
         clauses = window.clauses
         if clauses.within_events is not None:
-            return self.limited(what, clauses.within_events + clauses.until)
+            return self.limited(what, clauses.within_events)
         life = window.longest_life
         timed = most_in_time(self.meaning, window)
-        if timed is not None and (life is None or timed + clauses.until < life):
-            return self.limited(what, timed + clauses.until)
+        if timed is not None and (life is None or timed < life):
+            return self.limited(what, timed)
         if life is not None:
             return self.bounded(what, life, _by_age(life), exact=False)
         if clauses.single:
@@ -412,7 +413,7 @@ class Analysis(Subject):
     @cached_property
     def _paced(self) -> Analysis:
         """Return the analysis of the streams whose events are as far apart as rates ask for."""
-        budget = Budget(self.budget.regions, self.budget.work, self.budget.vectors)
+        budget = replace(self.budget, done=0, whole=None, ran_out=False)
         return Analysis(paced(self.meaning), self.index, budget)
 
     def _or_paced(self, name: str, answer: Answer) -> Answer:

@@ -166,7 +166,7 @@ def analysed_window(
         tables,
         clauses,
         counted=counted,
-        behind=0 if limit is None else limit.behind,
+        behind=0 if limit is None else limit.behind + clauses.until,
     )
 
 
@@ -354,8 +354,6 @@ def _lengths(
     if not (planned or plain or clauses.prefers):
         having = _lengths_of_having(meaning, index)
     most = clauses.within_events
-    if most is not None and planned and clauses.until and not clauses.prefers:
-        most += 1  # the event after the longest window decides about it
     if having is None:
         return None if most is None else Lengths(most, lambda _: True, most)
     return having if most is None else Lengths(most, having.allowed, most)

@@ -316,10 +316,7 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
             start: state
             for start, state in starts.items()
             if form.window.live[state]
-            and (
-                clauses.within_events is None
-                or position - start < clauses.within_events + clauses.until
-            )
+            and (clauses.within_events is None or position - start < clauses.within_events)
             and (
                 clauses.within_time is None or clock[position] - clock[start] <= clauses.within_time
             )

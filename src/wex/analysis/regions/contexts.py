@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.rates import Rates
-from wex.analysis.regions.finite import finite_regions
+from wex.analysis.regions.finite import MORE_VALUES_LISTED, finite_regions
 from wex.analysis.regions.gaps import gap_regions
 from wex.analysis.regions.graph import SILENT, RegionGraph
 from wex.analysis.regions.query import RegionQuery, assumption_classes, assumptions_of, query_of
@@ -187,12 +187,20 @@ def contexts_of(
 
 
 def arithmetic_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
-    """Return the region graph of a query that computes: by gaps, or by refinement if that is exact."""
+    """Return the region graph of a query that computes: by gaps, or by refinement if that is exact.
+
+    Where one event is looked back at, more values can be listed than elsewhere: that is exact, too.
+    """
     done = budget.done
     gaps = gap_regions(query, budget)
     if gaps is not None and gaps.exact:
         return gaps
     budget.restore(done)
+    if query.depth == 1:
+        listed = finite_regions(query, budget, MORE_VALUES_LISTED)
+        if listed is not None and listed.exact:
+            return listed
+        budget.restore(done)
     refined = symbolic_regions(query, budget)
     return refined if gaps is None or refined.exact else gaps
 

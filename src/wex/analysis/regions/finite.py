@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from wex.analysis.graphs import TooManyError
@@ -45,6 +45,7 @@ MOST_MODELLED = 16  # kinds for which an event is searched, where the solver doe
 MOST_STEPS = 40_000  # of a node with a kind of event
 PER_KIND = 4  # steps of a budget
 MOST_VALUES_LISTED = 12  # of a field with whole numbers
+MORE_VALUES_LISTED = 60  # where otherwise a solver would have to refine regions
 FAR = 2**40  # a field with such values has more than can be listed
 
 
@@ -212,9 +213,14 @@ class _EventKinds:
         )
 
 
-def finite_regions(query: RegionQuery, budget: Budget) -> FiniteRegions | None:
-    """Return the region graph of a query if it has few kinds of events, else None."""
-    kinds = _event_kinds(query)
+def finite_regions(
+    query: RegionQuery, budget: Budget, most: int = MOST_VALUES_LISTED
+) -> FiniteRegions | None:
+    """Return the region graph of a query if it has few kinds of events, else None.
+
+    Of a field with whole numbers, at most so many values are listed.
+    """
+    kinds = _event_kinds(query, most)
     if kinds is None:
         return None
     try:
@@ -223,7 +229,7 @@ def finite_regions(query: RegionQuery, budget: Budget) -> FiniteRegions | None:
         return None
 
 
-def _event_kinds(query: RegionQuery) -> _EventKinds | None:
+def _event_kinds(query: RegionQuery, most: int) -> _EventKinds | None:
     unary: dict[Atom, int] = {}
     moved: dict[Atom, tuple[int, int]] = {}
     listed: dict[str, list[Value]] = {}
@@ -237,7 +243,7 @@ def _event_kinds(query: RegionQuery) -> _EventKinds | None:
             moved[atom] = (unary.setdefault(current, len(unary)), age)
             continue
         for field in terms.fields(atom):
-            values = listed.get(field.name) or _values(field, query)
+            values = listed.get(field.name) or _values(field, query, most)
             if values is None:
                 return None
             listed[field.name] = values
@@ -277,15 +283,15 @@ def _exists(guard: Guard, query: RegionQuery) -> bool:
     return event is not None and holds(guard, [event], numbers=EXACT)
 
 
-def _values(field: Field, query: RegionQuery) -> list[Value] | None:
+def _values(field: Field, query: RegionQuery, most: int) -> list[Value] | None:
     """Return the values that a field can have in a stream that conforms, if they are few."""
     if field.type == BOOL:
         return [False, True]
     if field.type.values:
         return list(field.type.values)
     if field.name in query.bounds:
-        most = query.bounds[field.name]
-        return list(range(most)) if most <= MOST_VALUES_LISTED else None
+        ranks = query.bounds[field.name]
+        return list(range(ranks)) if ranks <= MOST_VALUES_LISTED else None
     if field.kind != "whole":
         return None
     now = Field(field.name, 0, field.type)
@@ -301,7 +307,8 @@ def _values(field: Field, query: RegionQuery) -> list[Value] | None:
     )
     if now not in terms.fields(always) or any(map(terms.is_opaque, terms.atoms(always))):
         return None  # no class restricts the field, or the solver cannot say how
-    return _whole_values(always, now, query.fields)
+    values = _whole_values(always, now, tuple(query.fields.items()), most)
+    return None if values is None else list(values)
 
 
 def _possible(guard: Guard) -> bool:
@@ -312,20 +319,25 @@ def _possible(guard: Guard) -> bool:
         return True
 
 
-def _whole_values(always: Guard, field: Field, types: Mapping[str, Type]) -> list[Value] | None:
+@lru_cache(maxsize=64)  # the windows of a spec, and those that findings try, ask the same
+def _whole_values(
+    always: Guard, field: Field, types: tuple[tuple[str, Type], ...], most: int
+) -> tuple[int, ...] | None:
     """Return the values that a whole number can have under a guard, if they are few."""
     far = (Comparison(">=", field, Constant(FAR)), Comparison("<=", field, Constant(-FAR)))
     if any(_possible(terms.And((always, beyond))) for beyond in far):
         return None  # to list values of an endless range one by one is slow, and in vain
     values: list[int] = []
-    while len(values) <= MOST_VALUES_LISTED:
+    while len(values) <= most:
         others = tuple(Comparison("!=", field, Constant(value)) for value in values)
         try:
-            model = readable_event(terms.And((always, *others)), types, {field.name: [0, *values]})
+            model = readable_event(
+                terms.And((always, *others)), dict(types), {field.name: [0, *values]}
+            )
         except UndecidedError:
             return None
         if model is None:
-            return sorted(values)  # type: ignore[return-value]
+            return tuple(sorted(values))
         value = model[field.name]
         assert isinstance(value, int)
         values.append(value)

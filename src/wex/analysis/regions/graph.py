@@ -10,6 +10,7 @@ stream; otherwise each of them may need other values before it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,14 +18,23 @@ from wex import limits
 from wex.analysis.graphs import TooManyError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from wex.analysis.regions.families import Family
     from wex.theory.evaluate import Event
 
 Action = tuple[int, ...]
 Step = tuple[Action, int]  # an action, and the region after it
+FOR_SPEC = 8  # times `effort`: the steps of all answers about all windows of a spec
+LEAST_FOR_WINDOW = 1  # times `effort`, if a spec has many windows
 SILENT = -1  # the class of a reader that does not read yet
+
+
+@dataclass
+class Purse:
+    """The steps that are left for all answers about a window together."""
+
+    left: int
 
 
 @dataclass
@@ -41,6 +51,7 @@ class Budget:
     done: int = 0  # steps
     whole: Budget | None = None  # the budget of which this is a part
     ran_out: bool = False  # whether some work was given up
+    purse: Purse | None = None  # of all answers that share it
 
     @classmethod
     def current(cls, times: float = 1.0) -> Budget:
@@ -50,9 +61,29 @@ class Budget:
             max(1, cls.regions * work // cls.work), work, max(1, cls.vectors * work // cls.work)
         )
 
+    @classmethod
+    def of_window(cls, windows: int) -> Budget:
+        """Return the budget for the answers about one of so many windows of a spec.
+
+        Each answer may take all steps of `limits.effort`, but not all of them one after the other: the
+        windows share what a spec may take. What one of them needs changes nothing for the others.
+        """
+        budget = cls.current()
+        budget.purse = Purse(budget.work * max(LEAST_FOR_WINDOW, FOR_SPEC // max(1, windows)))
+        return budget
+
     def renew(self) -> None:
         """Start again, for another answer."""
         self.done = 0
+
+    @contextmanager
+    def without_purse(self) -> Iterator[None]:
+        """Let an answer take all steps, also if those before it have emptied the purse."""
+        purse, self.purse = self.purse, None
+        try:
+            yield
+        finally:
+            self.purse = purse
 
     @property
     def left(self) -> int:
@@ -61,21 +92,29 @@ class Budget:
 
     def part(self, work: int) -> Budget:
         """Return a budget of at most so many steps, which count here, too."""
-        return Budget(self.regions, max(0, min(work, self.left)), self.vectors, whole=self)
+        most = max(0, min(work, self.left))
+        return Budget(self.regions, most, self.vectors, whole=self, purse=self.purse)
 
     def count(self, steps: int) -> None:
         """Count steps of work."""
         self.done += steps
         if self.whole is not None:
             self.whole.count(steps)
+        elif self.purse is not None:
+            self.purse.left -= steps
 
-    def check(self, _states: int = 0, *, steps: int = 1, share: float = 1.0) -> None:
+    def check(
+        self, _states: int = 0, *, steps: int = 1, share: float = 1.0, times: int = 1
+    ) -> None:
         """Count steps of work; raise TooManyError if a share of all steps is used up.
 
-        An `Exploration` calls it with the number of its states, which is ignored.
+        The purse pays for steps that take so many times as long as usual. An `Exploration` calls it
+        with the number of its states, which is ignored.
         """
         self.count(steps)
-        if self.done > share * self.work:
+        if self.purse is not None:
+            self.purse.left -= (times - 1) * steps
+        if self.done > share * self.work or (self.purse is not None and self.purse.left < 0):
             self.give_up()
             raise TooManyError
 
@@ -86,8 +125,14 @@ class Budget:
             self.whole.give_up()
 
     def restore(self, done: int) -> None:
-        """Take back the steps since an earlier count: what they were for was given up."""
-        self.count(done - self.done)
+        """Take back the steps since an earlier count: what they were for was given up.
+
+        The purse does not get them back: they took their time.
+        """
+        back = self.done - done
+        self.done -= back
+        if self.whole is not None:
+            self.whole.restore(self.whole.done - back)
 
     def check_vectors(self, count: int) -> None:
         """Raise TooManyError if there are too many combinations of starts, or no steps are left."""

@@ -41,6 +41,7 @@ GroupStep: TypeAlias = tuple[int, int]  # the tests that hold, and the block aft
 GroupSteps: TypeAlias = tuple[GroupStep, ...]
 Node: TypeAlias = tuple[int, tuple[int, ...], int]  # a level, a block of each group, past outcomes
 SHARE = 0.7  # of the steps of a budget: the rest is for refinement
+VALUES_IN_STEP = 3  # that a type compares in a step of the usual time
 PER_STEP = 4  # events that are tried in one step of a budget
 PER_TYPE = 8  # steps that it takes to find the places of a value among those that it meets
 LOOSE = "some order types"  # the method where some tests are free
@@ -228,9 +229,13 @@ class _TypeGroup:
         self.group = group
         self.types = OrderTypes(group, most)
         rows: list[list[GroupStep]] = []
+        # The more values a type compares, the longer a step takes.
+        values = {place for test in group.tests.values() for place in terms.fields(test)}
+        oldest = max((-field.offset for field in values), default=0)
+        times = max(1, len(group.fields) * (oldest + 1) // VALUES_IN_STEP)
         for number, _ in enumerate(self.types.numbers):
             rows.append(self.types.steps(number))
-            budget.check(steps=PER_TYPE + len(rows[-1]) // PER_STEP, share=SHARE)
+            budget.check(steps=PER_TYPE + len(rows[-1]) // PER_STEP, share=SHARE, times=times)
         blocks = quotient(rows, [0] * len(rows)) if merge else range(len(rows))
         order: dict[int, int] = {}  # numbers the block of the initial type 0
         self.block = [order.setdefault(block, len(order)) for block in blocks]

@@ -387,38 +387,60 @@ def _settled(tracks: Tracks, own: int, count: int, begin: int, leftmost: bool, l
     return kept
 
 
+@inlined
+def _first_after(tracks: Tracks, begin: int, end: int, row: int) -> int:
+    """Return the first of the starts `begin` … `end` - 1 that lies after a row."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if tracks.row[middle] > row:
+            end = middle
+        else:
+            begin = middle + 1
+    return begin
+
+
 @compiled
 def _without_losers(machine: Preferred, tracks: Tracks, own: int, count: int, next_end: int) -> int:
     """Remove held starts that `keep leftmost` will skip in any case, and return where starts end.
 
     Windows that are found from now on end at the row `next_end` or later.
 
-    Two starts in one state have the same windows from now on. The later one is skipped if the
-    earlier one has a window that reaches it, and has none if the earlier one has none; unless the
-    earlier one is itself skipped, for an earlier window that does not reach the later one.
+    A decided window that waits for an earlier start is chosen, or skipped: in both cases each later
+    start that it reaches is skipped. Two starts in one state have the same windows from now on: the
+    later one is skipped if the earlier one has a window that reaches it, and has none if the earlier
+    one has none. Neither is so if the earlier start is itself skipped, for a candidate before it that
+    does not reach the later one: such a candidate ends a *segment* of starts.
     """
     sharing = machine.sharing
     rep = np.full(len(machine.accepts), -1, dtype=np.int64)
-    best, best_of, second = NO_ROW, -1, NO_ROW  # the latest candidates so far
+    rep_segment = np.zeros(len(machine.accepts), dtype=np.int64)
+    ends_segment = np.zeros(count - own + 1, dtype=np.bool_)
+    segment, done_segment, done_until = 0, -1, NO_ROW
     kept = own
     for s in range(own, count):
         row, state, candidate = tracks.row[s], tracks.state[s], tracks.candidate[s]
-        if tracks.chosen[s] == HELD and state != DEAD:
-            other = rep[state]
-            if other >= 0 and row + sharing <= next_end:
-                theirs = tracks.candidate[other]
-                loses = candidate == NO_ROW
-                if theirs != NO_ROW:
-                    loses = row <= theirs - sharing
-                reached = second if best_of == other else best
-                if loses and min(reached - sharing, row - 1) < tracks.row[other]:
-                    continue
-            rep[state] = kept
+        if ends_segment[s - own]:
+            segment += 1
+        if tracks.chosen[s] == HELD:
+            sure = row + sharing <= next_end
+            if sure and done_segment == segment and row <= done_until:
+                continue
+            if state != DEAD:
+                other = rep[state]
+                if sure and other >= 0 and rep_segment[state] == segment:
+                    theirs = tracks.candidate[other]
+                    loses = candidate == NO_ROW
+                    if theirs != NO_ROW:
+                        loses = row <= theirs - sharing
+                    if loses:
+                        continue
+                rep[state], rep_segment[state] = kept, segment
+            if candidate != NO_ROW:
+                skips_to = max(candidate - sharing, row)
+                if skips_to > row:
+                    ends_segment[_first_after(tracks, s + 1, count, skips_to) - own] = True
+                if state == DEAD:
+                    done_segment, done_until = segment, skips_to
         _moved(tracks, s, kept)
-        if tracks.chosen[kept] == HELD and candidate != NO_ROW:
-            if candidate >= best:
-                best, best_of, second = candidate, kept, best
-            elif candidate > second:
-                second = candidate
         kept += 1
     return kept
