@@ -45,7 +45,7 @@ LABELS = wex.parse("""
 """)
 
 
-def session(kind: str) -> SparkSession:
+def session(kind: str, **more: str) -> SparkSession:
     """Return a small session, classic, of Spark Connect, or on a cluster with this URL."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder: Any = SparkSession.builder
@@ -57,6 +57,7 @@ def session(kind: str) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.log.level": "OFF",
         **(CLUSTER_SETTINGS if kind.startswith("spark:") else {}),
+        **more,
     }
     for name, value in settings.items():
         builder = builder.config(name, value)

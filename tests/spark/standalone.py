@@ -71,8 +71,12 @@ class Cluster:
         """Return the processes of the workers that are alive."""
         keeper = self._keeper.pid
         children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
-        commands = {int(child): Path(f"/proc/{child}/cmdline").read_text() for child in children}
-        return [child for child, command in commands.items() if WORKER in command]
+        alive = []
+        for child in children:
+            with suppress(OSError):
+                if WORKER in Path(f"/proc/{child}/cmdline").read_text():
+                    alive.append(int(child))
+        return alive
 
 
 def kill_worker(worker: int) -> None:
@@ -81,7 +85,7 @@ def kill_worker(worker: int) -> None:
     They are one session. Python's daemon has a process group of its own, so a group is not enough.
     """
     deadline = time.monotonic() + SECONDS
-    while members := _session(worker):
+    while members := members_of(worker):
         assert time.monotonic() < deadline, f"processes do not die: {members}"
         for process in members:
             with suppress(ProcessLookupError):
@@ -89,7 +93,7 @@ def kill_worker(worker: int) -> None:
         time.sleep(0.01)
 
 
-def _session(leader: int) -> list[int]:
+def members_of(leader: int) -> list[int]:
     """Return the living processes of a session."""
     members = []
     for folder in Path("/proc").glob("[0-9]*"):
