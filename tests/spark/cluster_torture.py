@@ -14,7 +14,6 @@ import threading
 import time
 from pathlib import Path
 
-
 import wex
 from tests.spark.cases import TREND, rows, session
 from tests.spark.standalone import Cluster, kill_worker

@@ -1,6 +1,6 @@
 """A batch job on a cluster whose data is many times larger than the memory of its workers.
 
-python -m tests.spark.larger_than_memory [TIMES]: generate so many times (10) the memory of an executor,
+python -m tests.spark.larger_than_memory [TIMES]: generate so many times (10) the memory of both executors,
 find windows, compare with what they must be, and print how much memory the processes took at most.
 """
 
@@ -23,6 +23,7 @@ SPEC = wex.parse("""
   stream events (key int, t timestamp, x int, text string) partition by key order by t
   window ramp match [x = 0] [x > x[-1]]{9} measure count() as n, last(text) as text
 """)
+WORKERS = 2
 KEYS, STEPS = 200, 10  # a window is a ramp of so many events
 REPEATED = 30  # times a text of 32 bytes, so that bytes are many and rows few
 ROW = 32 * REPEATED + 24  # bytes
@@ -93,8 +94,8 @@ class Peaks:
 def main(times: float) -> None:
     """Run the job and print numbers."""
     step = KEYS * STEPS
-    count = int(times * int(MEMORY.removesuffix("m")) * 2**20 / ROW) // step * step
-    with Cluster() as cluster:
+    count = int(times * WORKERS * int(MEMORY.removesuffix("m")) * 2**20 / ROW) // step * step
+    with Cluster(WORKERS) as cluster:
         peaks = Peaks(cluster)
         spark = session(cluster.url, **SETTINGS)
         began = time.monotonic()
@@ -102,7 +103,7 @@ def main(times: float) -> None:
         took = time.monotonic() - began
         spark.stop()
     print(  # noqa: T201
-        f"{count * ROW / 2**30:.1f} GB in {count:,} rows, executors of {MEMORY}: {number:,} windows in {took:.0f} s;"
+        f"{count * ROW / 2**30:.1f} GB in {count:,} rows, {WORKERS} executors of {MEMORY}: {number:,} windows in {took:.0f} s;"
         f" at most {peaks.megabytes['java']} MB in a Java process, {peaks.megabytes['python']} in a Python one: fine"
     )
 

@@ -21,11 +21,18 @@ import pytest
 import wex
 from tests.spark.cases import TREND
 from tests.spark.session_process import CLUSTER, SessionProcess
-from tests.spark.standalone import SETTINGS, Cluster, kill_worker
+from tests.spark.standalone import SETTINGS, Cluster, kill_worker, members_of
 from tests.spark.streams import agree, written
 from wex.examples import market
 
 WEX = str(Path(sys.executable).with_name("wex"))
+USER = """
+import sys, time
+from tests.spark.standalone import Cluster
+with Cluster(1) as cluster:
+    print(*cluster.workers(), flush=True)
+    time.sleep(600)
+"""
 CONF = [part for name, value in SETTINGS.items() for part in ("--conf", f"{name}={value}")]
 
 
@@ -73,6 +80,18 @@ def test_command_line_stream_killed(cluster: Cluster, tmp_path: Path) -> None:
     assert done.returncode == 0, errors
     assert "4,000 events" in errors
     agree(output(tmp_path), wex.find(TREND, table))
+
+
+def test_nothing_is_left() -> None:
+    """The processes of a cluster end with the process that uses it, even if that is killed."""
+    pipe = subprocess.PIPE
+    user = subprocess.Popen([sys.executable, "-c", USER], stdout=pipe, stderr=pipe, text=True)
+    assert user.stdout is not None
+    worker = int(user.stdout.readline())
+    assert members_of(worker)
+    user.kill()
+    user.communicate()  # the keeper of the cluster has the same standard error, and must end, too
+    assert not members_of(worker)
 
 
 @pytest.mark.parametrize("case", CLUSTER)
