@@ -17,7 +17,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SECONDS = 180.0  # that anybody waits
+SECONDS = 600.0  # that anybody waits, on a busy machine
 
 
 @dataclass(frozen=True)

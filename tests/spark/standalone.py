@@ -30,7 +30,7 @@ JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # for processes that live for
 URL = re.compile(r"Starting Spark master at (spark://\S+)")
 MASTER, WORKER = (f"org.apache.spark.deploy.{name}" for name in ("master.Master", "worker.Worker"))
 REGISTERED = "Successfully registered with master"
-SECONDS = 120.0  # that a process may take to start
+SECONDS = 300.0  # that a process may take to start, on a busy machine
 MEMORY = "512m"  # of an executor; Spark takes no less
 SETTINGS = {  # of a session on a cluster
     "spark.driver.host": "127.0.0.1",
