@@ -37,6 +37,7 @@ PROFILES = {
 SPARK = [  # the files with the longest jobs first
     "tests/spark/test_sessions",
     "tests/spark/test_connect",
+    "tests/spark/test_cluster",
     "tests/cli/test_endless",
     "tests/cli/test_failures",
     "tests/cli/test_run",

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from benchmarks.measure import Row, seconds
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 KEYS = 20_000
 BATCHES, ROWS = 4, 1_000_000  # the first batch is left aside
 MANY, SMALL, EARLY = 100, 20_000, 20
+FEW, TINY, WARM = 30, 1_000, 10  # micro-batches whose rows cost next to nothing
+TICKS = os.sysconf("SC_CLK_TCK")  # of a second
 
 
 def rows() -> Iterator[Row]:
@@ -55,7 +58,50 @@ def rows() -> Iterator[Row]:
             1.1,
         )
         yield Row("state of a key", "100 bytes", states[-1] / KEYS / 100)
+        yield from _fixed_cost(spark, folder)
         spark.stop()
+
+
+def _fixed_cost(spark: SparkSession, folder: Path) -> Iterator[Row]:
+    """Yield what a micro-batch costs beside its rows: CPU time of all processes, and time."""
+    _write(folder / "tiny", FEW, TINY)
+    finds = (lambda frame: frame.transform(windows(SPEC)), _doing_nothing)
+    runs = [[_costs(spark, folder, find) for find in finds] for _ in range(2)]
+    for at, unit in enumerate(("CPU", "time")):
+        ours, nothing = (min(run[number][at] for run in runs) for number in range(2))
+        goal = 2.5 if unit == "CPU" else None
+        yield Row(
+            f"a micro-batch of 1,000 rows, {unit}",
+            "a stateful operator that does nothing",
+            ours / nothing,
+            goal,
+        )
+
+
+def _costs(spark: SparkSession, folder: Path, find: Any) -> tuple[float, float]:
+    """Return the CPU seconds and the seconds of a micro-batch, the first ones aside."""
+    cpu: dict[int, float] = {}
+    progress = _progress(spark, folder, "tiny", find, cpu=cpu)
+    first, last = min(at for at in cpu if at >= WARM), max(cpu)
+    took = [each["durationMs"]["triggerExecution"] / 1000 for each in progress[WARM:]]
+    return (cpu[last] - cpu[first]) / (last - first), min(took)
+
+
+def _cpu() -> float:
+    """Return the CPU seconds of this process and of all that it has started."""
+    parents: dict[int, int] = {}
+    seconds: dict[int, float] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (process / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        parents[int(process.name)] = int(stat[1])
+        seconds[int(process.name)] = sum(map(int, stat[11:15])) / TICKS
+    family = {os.getpid()}
+    while more := {process for process, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(seconds[process] for process in family)
 
 
 def _write(folder: Path, batches: int, size: int) -> None:
@@ -79,8 +125,12 @@ def _progress(
     name: str,
     find: Any,
     resident: dict[int, int] | None = None,
+    cpu: dict[int, float] | None = None,
 ) -> list[Any]:
-    """Return what a query says of its batches; `resident` takes the memory of the workers by batch."""
+    """Return what a query says of its batches.
+
+    `resident` takes the memory of the workers by batch, `cpu` the CPU seconds of all processes.
+    """
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "200")
     schema = spark.read.parquet(str(folder / name)).schema
     reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", "1")
@@ -89,9 +139,12 @@ def _progress(
         "checkpointLocation", tempfile.mkdtemp(dir=folder)
     )
     started = query.trigger(availableNow=True).start()
-    while not started.awaitTermination(1):
-        if resident is not None and started.lastProgress:
-            resident[started.lastProgress["batchId"]] = _resident()
+    while not started.awaitTermination(1 if cpu is None else 0.05):  # type: ignore[arg-type]
+        progress = started.lastProgress
+        if resident is not None and progress:
+            resident[progress["batchId"]] = _resident()
+        if cpu is not None and progress and progress["batchId"] not in cpu:
+            cpu[progress["batchId"]] = _cpu()
     return [each for each in started.recentProgress if each["numInputRows"]]
 
 
@@ -156,4 +209,31 @@ class _Counter(StatefulProcessor):
 def _counting(frame: DataFrame) -> DataFrame:
     return frame.groupBy("key").transformWithStateInPandas(
         _Counter(), "key long, n long", "Append", "None"
+    )
+
+
+class _Nothing(StatefulProcessor):
+    """A group for each bucket, as we have them, and nothing done with its rows."""
+
+    def init(self, handle: Any) -> None:
+        pass
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,  # noqa: ARG002
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        yield pd.DataFrame({"n": [sum(len(each) for each in rows)]})
+
+    def close(self) -> None:
+        pass
+
+
+def _doing_nothing(frame: DataFrame) -> DataFrame:
+    bucket = F.pmod(F.xxhash64("key"), F.lit(32)).alias("bucket")
+    return (
+        frame.select("*", bucket)
+        .groupBy("bucket")
+        .transformWithStateInPandas(_Nothing(), "n long", "Append", "None")
     )

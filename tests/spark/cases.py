@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
+from tests.spark.standalone import SETTINGS as CLUSTER_SETTINGS
 from tests.strategies.mixed import SCHEMA, mixed_specs, random_streams
 from wex import examples
 from wex.engine.engine import engine_of
@@ -45,16 +46,19 @@ LABELS = wex.parse("""
 """)
 
 
-def session(kind: str) -> SparkSession:
-    """Return a small session; what it is made with is nobody else's."""
+def session(kind: str, **more: str) -> SparkSession:
+    """Return a small session, classic, of Spark Connect, or on a cluster with this URL."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder: Any = SparkSession.builder
-    builder = builder.remote("local[2]") if kind == "connect" else builder.master("local[2]")
+    master = kind if kind.startswith("spark:") else "local[2]"
+    builder = builder.remote(master) if kind == "connect" else builder.master(master)
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "5",
         "spark.sql.session.timeZone": "UTC",
         "spark.log.level": "OFF",
+        **(CLUSTER_SETTINGS if kind.startswith("spark:") else {}),
+        **more,
     }
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -1,8 +1,9 @@
 """A process with a Spark session that runs cases by name.
 
 A process has either a classic session or one of Spark Connect, so each kind gets a process of its
-own, which all cases share. `python -m tests.spark.session_process classic|connect` reads the names
-of cases from standard input and answers each with a line of JSON: null, or the traceback.
+own, which all cases share. `python -m tests.spark.session_process classic|connect|URL` reads the names
+of cases from standard input and answers each with a line of JSON: null, or the traceback. The URL is
+that of the master of a cluster.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark import cases, streams
+from tests.spark import cases, cluster_cases, streams
 from wex.spark.session import ROCKSDB
 from wex.spark.streaming import PROVIDER
 
 BATCH = {case.__name__: case for case in cases.CASES}
 STREAMING = {case.__name__: case for case in streams.CASES}
+CLUSTER = {case.__name__: case for case in cluster_cases.CASES}
 PARTITIONS = "spark.sql.shuffle.partitions"
 LINES = 60  # of the log, shown when a process has ended
 
@@ -70,7 +72,7 @@ def run_case(spark: SparkSession, name: str) -> None:
     spark.conf.set(PARTITIONS, "2")
     spark.conf.set(PROVIDER, ROCKSDB)
     with tempfile.TemporaryDirectory() as folder:
-        STREAMING[name](spark, Path(folder))
+        (STREAMING | CLUSTER)[name](spark, Path(folder))
 
 
 def main(kind: str) -> None:

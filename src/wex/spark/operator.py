@@ -14,6 +14,7 @@ from wex.engine.streaming.bucket import Bucket, Rules, fingerprint_of
 from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
 from wex.errors import WexError
 from wex.spark.internals import micro_batch
+from wex.spark.worker_heap import settle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +88,8 @@ class Operator(StatefulProcessor):
             yield self._saved(key, bucket, windows)
 
     def close(self) -> None:
-        """Do nothing: Spark keeps the states."""
+        """Leave little for the garbage collection of the worker: Spark keeps the states."""
+        settle()
 
     def _bucket(self) -> Bucket:
         from wex.spark.worker import engine_of_plan  # noqa: PLC0415  (on the worker)

@@ -26,7 +26,6 @@ Batches = Iterator[pa.RecordBatch]
 BLOBS = pa.schema([("bucket", pa.int32()), ("first", pa.int64()), ("rows", pa.binary())])
 BLOBS_IN_SPARK = "bucket int, first long, rows binary"
 MOST_ROWS = 1 << 20  # that are packed together
-MOST_BYTES = 1 << 26
 BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
@@ -117,11 +116,13 @@ def packing_function(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from wex.engine.packing import blobs  # noqa: PLC0415  (on the worker)
         from wex.spark.worker import joined  # noqa: PLC0415
+        from wex.spark.worker_heap import settle  # noqa: PLC0415
 
-        for table in joined(batches, MOST_ROWS, MOST_BYTES):
+        for table in joined(batches, MOST_ROWS):
             named = table.rename_columns(names)
             for blob in blobs(named, keys, first_order, len(labels)):
                 yield _blob_row(labels[blob.bucket], blob.first, blob.data)
+        settle()
 
     return pack
 

@@ -7,19 +7,17 @@ windows, Arrow bytes as well, are unpacked into rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from wex.engine.sorted_scan import SortedScan
-from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import WexError
 from wex.spark.dataframe import metrics_name, with_plain_names
 from wex.spark.internals import WATERMARK_DELAY, spark_schema_of
 from wex.spark.operator import COUNTS, OUTPUT_SCHEMA, Operator
+from wex.spark.packed_rows import PACKED, pack, unpack
 from wex.spark.schemas import arrow_schema
 from wex.spark.session import ROCKSDB
 
@@ -33,10 +31,7 @@ if TYPE_CHECKING:
 
 BUCKET = "bucket"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-PACKED = "bucket int, rows binary"
 OLDEST = (4, 1)  # version of Spark with the stateful operator and Arrow table functions
-
-Batches = Iterator[pa.RecordBatch]
 
 
 def streaming_windows(
@@ -61,7 +56,7 @@ def streaming_windows(
     keys = [F.col(plain[name]) for name in stream.partition_by]
     rules = rules if keys else replace(rules, buckets=1)
     number = F.pmod(F.xxhash64(*keys), F.lit(rules.buckets)).cast("int") if keys else F.lit(0)
-    packed = fields.select("*", number.alias(BUCKET)).mapInArrow(_pack(list(plain)), PACKED)
+    packed = fields.select("*", number.alias(BUCKET)).mapInArrow(pack(list(plain)), PACKED)
     processed = packed.groupBy(BUCKET).transformWithStateInPandas(
         statefulProcessor=Operator(
             engine.plan.to_bytes(),
@@ -85,7 +80,7 @@ def streaming_windows(
         # Every window is found with its last event, so its end keeps the watermark and later
         # operators may use it as event time. With `until` and by preference they are found later.
         columns["window_end"].metadata = {WATERMARK_DELAY: delay}
-    return counted.select("windows").mapInArrow(_unpack(columns.names), columns)
+    return counted.select("windows").mapInArrow(unpack(columns.names), columns)
 
 
 def check_version(version: str) -> None:
@@ -119,45 +114,3 @@ def _state_store(frame: DataFrame) -> None:
     if "RocksDB" not in str(provider):
         message = "streaming windows need the RocksDB state store"
         raise WexError("state-store", message, f"spark.conf.set({PROVIDER!r}, {ROCKSDB!r})")
-
-
-def _pack(names: list[str]) -> Callable[[Batches], Batches]:
-    """Return a function that yields the rows of each bucket as bytes, under the names of the fields.
-
-    Bucket 0 always gets a row, so that the operator runs in every micro-batch.
-    """
-
-    def run(batches: Batches) -> Batches:
-        import numpy as np  # noqa: PLC0415  (on the worker)
-
-        yield _packed([0], [None])
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            *columns, numbers = batch.columns
-            order = np.argsort(numbers.to_numpy(), kind="stable")
-            table = pa.table(columns, names=names).take(pa.array(order))
-            chosen, first = np.unique(numbers.to_numpy()[order], return_index=True)
-            ends = np.append(first[1:], len(order))
-            slices = zip(first.tolist(), ends.tolist(), strict=True)
-            blobs = [to_ipc(table.slice(begin, end - begin)) for begin, end in slices]
-            yield _packed(chosen.tolist(), blobs)
-
-    return run
-
-
-def _packed(buckets: list[int], rows: Sequence[bytes | None]) -> pa.RecordBatch:
-    columns = {"bucket": pa.array(buckets, pa.int32()), "rows": pa.array(rows, pa.binary())}
-    return pa.record_batch(columns)
-
-
-def _unpack(names: list[str]) -> Callable[[Batches], Batches]:
-    """Return a function that yields the windows in the bytes of the operator."""
-
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            for blob in batch.column("windows"):
-                if blob.is_valid:
-                    yield from from_ipc(blob.as_py()).select(names).to_batches()
-
-    return run

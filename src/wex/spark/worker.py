@@ -12,12 +12,15 @@ from wex.engine.engine import Engine
 from wex.engine.input.bad_rows import BadRowFilter
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.worker_errors import bad_rows_hint
+from wex.spark.worker_heap import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from wex.engine.input.bad_rows import BadRows
     from wex.spark.dead_letters import DeadLetterFile
+
+BATCH_BYTES = 1 << 26  # that a worker joins at most before it looks for windows, however few rows
 
 
 @lru_cache(maxsize=8)
@@ -69,6 +72,7 @@ def partition_windows(
     if tally and schema is not None:
         yield _tally_row(schema, scan.events, scan.streams)
         yield _tally_row(schema, row_filter.count, None)
+    settle()
 
 
 def _tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:
@@ -77,21 +81,21 @@ def _tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBa
     return pa.record_batch(row, schema=schema)
 
 
-def joined(
-    batches: Iterator[pa.RecordBatch], rows: int, most_bytes: int | None = None
-) -> Iterator[pa.Table]:
-    """Yield batches joined into tables of so many rows or bytes at least: each table has a fixed cost."""
+def joined(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Yield batches joined into tables of so many rows or bytes: each table has a fixed cost."""
     waiting: list[pa.RecordBatch] = []
-    count = size = 0
     for batch in batches:
         waiting.append(batch)
-        count += batch.num_rows
-        size += batch.nbytes
-        if count >= rows or (most_bytes is not None and size >= most_bytes):
+        if _are_enough(waiting, rows):
             yield pa.Table.from_batches(waiting)
-            waiting, count, size = [], 0, 0
-    if count:
+            waiting = []
+    if any(batch.num_rows for batch in waiting):
         yield pa.Table.from_batches(waiting)
+
+
+def _are_enough(batches: Sequence[pa.RecordBatch], rows: int) -> bool:
+    count = sum(int(batch.num_rows) for batch in batches)
+    return count >= rows or sum(int(batch.nbytes) for batch in batches) >= BATCH_BYTES
 
 
 class BatchScan:
@@ -105,7 +109,7 @@ class BatchScan:
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Yield the windows of the batches that wait, once they have enough rows."""
         self._waiting.append(batch)
-        if sum(waiting.num_rows for waiting in self._waiting) >= self._rows:
+        if _are_enough(self._waiting, self._rows):
             yield self._windows()
 
     def close(self) -> Iterator[pa.Table]:

@@ -31,6 +31,8 @@ FRAME = Frame(
     1,
     "read it with the version that has written it, or process the stream anew",
 )
+# Bytes of a table. A small one costs ten times as much time to compress as to write.
+WORTH_COMPRESSING = 1 << 13
 WITH_ROWS = "-rows"  # the end of the fingerprint of an engine whose states have events for rows
 
 
@@ -147,9 +149,10 @@ def _other_spec(saved: str, fingerprint: str) -> StateError:
 
 
 def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
-    """Return a table as bytes."""
+    """Return a table as bytes, compressed if that is asked for and pays."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if compressed else None)
+    pays = compressed and table.nbytes >= WORTH_COMPRESSING
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if pays else None)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
