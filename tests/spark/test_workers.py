@@ -54,9 +54,9 @@ def test_settled_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wide_rows_are_joined_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "BATCH_BYTES", 1_000)
     batch = pa.record_batch({"text": ["x" * 400]})
-    tables = worker._joined(iter([batch] * 7), rows=100)
+    tables = worker.joined(iter([batch] * 7), rows=100)
     assert [table.num_rows for table in tables] == [3, 3, 1]
     narrow = pa.record_batch({"number": [1]})
-    tables = worker._joined(iter([narrow] * 7), rows=3)
+    tables = worker.joined(iter([narrow] * 7), rows=3)
     assert [table.num_rows for table in tables] == [3, 3, 1]
-    assert not list(worker._joined(iter([narrow.slice(0, 0)]), rows=3))
+    assert not list(worker.joined(iter([narrow.slice(0, 0)]), rows=3))
