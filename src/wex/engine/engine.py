@@ -18,18 +18,22 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.arrays import empty
 from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
 from wex.engine.event_rows import event_rows, labels_in_order, oldest_starts
 from wex.engine.input.batch import Batch, BatchView
-from wex.engine.input.columns import concat_arrays, spans, take
+from wex.engine.input.columns import concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
+from wex.engine.kernels.scans import merge
+from wex.engine.kernels.types import read_only
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
@@ -230,13 +234,16 @@ class Engine:
         self, batch: Batch, parts: list[FoundWindows], order: Ints | None
     ) -> tuple[pa.Table, Ints]:
         """Return the windows in their order, and their streams."""
-        streams = _joined([part.streams for part in parts], order)
+        if len(batch.first) == 1:
+            streams = np.zeros(sum(len(part.streams) for part in parts), dtype=np.int64)
+        else:
+            streams = _joined([part.streams for part in parts], order)
         columns: dict[str, pa.Array | pa.ChunkedArray] = {}
         for name in self.stream.partition_by:
             columns[name] = batch.table.column(name).take(pa.array(batch.first[streams]))
         names = pa.array([window.planned.name for window in self.windows], pa.string())
         if len(parts) == 1:
-            columns["window_name"] = pa.repeat(names[0], len(streams))
+            columns["window_name"] = repeated(names[0].as_py(), len(streams))
         else:
             sizes = [len(part.streams) for part in parts]
             places = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -270,8 +277,15 @@ def _order(parts: list[FoundWindows]) -> Ints | None:
     """Return the order of windows: by stream, report, place in the spec, start; None: unchanged."""
     if len(parts) == 1:
         return None
-    # Each part is sorted, and a stable sort of sorted parts merges them: earlier parts come first.
-    return np.argsort(np.concatenate([part.reported for part in parts]), kind="stable")
+    keys = _joined([part.reported for part in parts], None)
+    order = np.arange(len(keys))
+    into = empty(len(keys), np.int64), empty(len(keys), np.int64)
+    ends = np.cumsum([len(part.reported) for part in parts]).tolist()
+    # Each part is sorted; of windows that one event reports, those of earlier parts come first.
+    for second, end in pairwise(ends):
+        merge(read_only(keys), read_only(order), second, end, *into)
+        (keys, order), into = into, (keys, order)
+    return order
 
 
 def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:
@@ -279,5 +293,9 @@ def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:
 
 
 def _joined(parts: list[Ints], order: Ints | None) -> Ints:
-    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return whole if order is None else whole[order]
+    whole = parts[0]
+    if len(parts) > 1:
+        whole = np.concatenate(parts, out=empty(sum(map(len, parts)), np.int64))
+    if order is None:
+        return whole
+    return np.take(whole, order, out=empty(len(order), np.int64), mode="clip")

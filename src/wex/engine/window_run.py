@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.arrays import empty
 from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
@@ -51,7 +52,7 @@ class FoundWindows:
     streams: Ints
     starts: Ints  # positions in their streams
     ends: Ints
-    reported: Ints  # rows that report them, to merge windows of several runs: see `_reported`
+    reported: Ints  # rows that report them, to merge the windows of several runs: see `_reported`
     times: tuple[pa.Array, ...]  # the first order column at start and end, if there is one
     measures: dict[str, Result]
 
@@ -233,7 +234,8 @@ class WindowRun:
         # Rows ascend through all streams. A report at the end of a stream has no row: the streams
         # are set apart by one, so that it does not fall on the first row of the next.
         start, end, streams = matches
-        reported = end + streams + self._waits
+        alone = len(self.engine.windows) == 1
+        reported = end if alone else end + streams + self._waits
         positions, ends = self._positions(start, streams), self._end_positions(matches)
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
@@ -245,7 +247,8 @@ class WindowRun:
 
         measures: dict[str, Result] = {}
         if self.measured is not None:
-            high = _moved(matches.end, matches.streams, self.panes.shift) + 1
+            high = empty(len(matches.end), np.int64)
+            np.add(_moved(matches.end, matches.streams, self.panes.shift), 1, out=high)
             windows, rows = Ranges(matches.start, high), matches.start
             if self.window.keeps_events:
                 shift = (self.batch.begin - self.batch.position)[matches.streams]
@@ -262,7 +265,7 @@ class WindowRun:
         """
         assert self.measured is not None
         if not self.window.measuring.labelled:
-            return self.measured.measures(windows, fail)
+            return self.measured.in_blocks(windows, fail)
         assert self.labels is not None
         results = []
         for part in blocks(ends - starts + 1):

@@ -64,6 +64,10 @@ class Batch:
     def _masks(self) -> dict[str, Bools]:
         return {}
 
+    @cached_property
+    def _before(self) -> dict[int, Ints]:
+        return {}
+
     def array(self, name: str) -> NDArray[np.generic]:
         """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
@@ -109,10 +113,13 @@ class Batch:
 
     def before_position(self, position: int) -> Ints:
         """Return the rows before a position of their stream, ascending."""
-        near = self.position - (self.begin - self.first) < position
-        if not near.any():
-            return np.empty(0, dtype=np.int64)
-        return np.sort(np.concatenate([self.at_position(p) for p in range(position)]))
+        if position not in self._before:
+            rows = np.empty(0, dtype=np.int64)
+            near = self.position - (self.begin - self.first) < position
+            if near.any():
+                rows = np.sort(np.concatenate([self.at_position(p) for p in range(position)]))
+            self._before[position] = rows
+        return self._before[position]
 
     def stream_of(self, row: int) -> int:
         """Return the stream that a row belongs to."""
@@ -221,10 +228,23 @@ class Block:
 
     def mask_of(self, rows: Ints) -> Bools:
         """Return a mask of the block's rows that are among ascending rows of the batch."""
-        inside = rows[np.searchsorted(rows, self.row) : np.searchsorted(rows, self.end)]
         mask = np.zeros(self.size, dtype=np.bool_)
-        mask[inside - self.row] = True
+        mask[self._inside(rows)] = True
         return mask
+
+    def without(self, mask: Bools, rows: Ints) -> Bools:
+        """Return a mask of the block's rows that is false at ascending rows of the batch."""
+        if not len(rows) or rows[-1] < self.row:
+            return mask
+        inside = self._inside(rows)
+        mask = mask.copy()
+        mask[inside] = False
+        return mask
+
+    def _inside(self, rows: Ints) -> Ints:
+        """Return the places in the block of ascending rows of the batch."""
+        low, high = np.searchsorted(rows, (self.row, self.end))
+        return rows[low:high] - self.row
 
 
 class BatchView:

@@ -8,7 +8,7 @@ panes. The columns are named in `schema`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +20,10 @@ from wex.errors import StateError
 from wex.framing import Frame, require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wex.engine.arrays import Ints
+    from wex.engine.state.shelf import Shelf
 
 
 FRAME = Frame(
@@ -36,10 +37,14 @@ WITH_ROWS = "-rows"  # the end of the fingerprint of an engine whose states have
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Tables with the columns of `wex.engine.state.schema`; `lists` are the lists by name."""
+    """Tables with the columns of `wex.engine.state.schema`; `lists` are the lists by name.
+
+    `shelves` are lists that short batches have divided; they say nothing that `lists` do not.
+    """
 
     streams: pa.Table
     lists: dict[str, pa.Table]
+    shelves: Mapping[str, Shelf] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
