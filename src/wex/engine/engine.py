@@ -33,7 +33,7 @@ from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.kernels.scans import merge
-from wex.engine.kernels.types import read_only
+from wex.engine.kernels.types import Automata, read_only
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
     from wex.compile.plan import Plan
     from wex.engine.arrays import Ints
+    from wex.engine.machines.choose import Machine
+    from wex.engine.machines.tracked import TrackedMachine
     from wex.engine.window_run import FoundWindows
     from wex.spec import tree
 
@@ -107,8 +109,7 @@ class Engine:
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
         self.keeping = [at for at, window in enumerate(self.windows) if window.keeps_events]
         self.with_prefix = [at for at, window in enumerate(self.windows) if window.keeps_prefix]
-        # The first letters of the kinds of machines differ.
-        kinds = "".join(window.machine.kind[0] for window in self.windows)
+        kinds = "".join(_mark(window.machine) for window in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{WITH_ROWS if rows else ''}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
@@ -265,6 +266,13 @@ class Engine:
             ]
             columns[name] = _sorted(values, order)
         return pa.table(columns), streams
+
+
+def _mark(machine: Machine | TrackedMachine) -> str:
+    """Return what a state says of a machine: its slots mean nothing to others."""
+    tables = machine.tables
+    accepting = isinstance(tables, Automata) and tables.final[tables.chain_first].any()
+    return machine.kind[0] + ("c" if accepting else "")  # the first letters of the kinds differ
 
 
 def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:

@@ -163,6 +163,8 @@ def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:
     """Return the tables for windows of one fixed length; None: there are others."""
     if len(automata.chain_size) != 1 or clauses.until or clauses.cuts or clauses.limit >= 0:
         return None
+    if automata.final[automata.chain_first[0]]:
+        return None  # windows end everywhere in the chain
     after = np.unique(automata.leave[automata.leave >= 0])
     born = np.unique(automata.born[automata.born >= 0])
     alone = len(after) == 1 and automata.final[after[0]] and not automata.lasts[after[0]]
