@@ -37,6 +37,7 @@ from wex.engine.kernels.types import Automata, read_only
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
+from wex.engine.slices import run_in_slices
 from wex.engine.state import schema
 from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
@@ -109,6 +110,9 @@ class Engine:
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
         self.keeping = [at for at, window in enumerate(self.windows) if window.keeps_events]
         self.with_prefix = [at for at, window in enumerate(self.windows) if window.keeps_prefix]
+        # Windows by preference are reported when they are decided, which slices would change.
+        late = any(window.keeps_late for window in self.windows)
+        self._in_slices = late and not any(w.planned.clauses.prefers for w in self.windows)
         kinds = "".join(_mark(window.machine) for window in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{WITH_ROWS if rows else ''}"
 
@@ -128,6 +132,11 @@ class Engine:
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
         """Return the windows that a batch reports, or their rows, and the next state."""
+        if self._in_slices:
+            return run_in_slices(self._run_whole, batch, prior, last=last)
+        return self._run_whole(batch, prior, last)
+
+    def _run_whole(self, batch: Batch, prior: State, last: bool) -> tuple[pa.Table, State | None]:
         reported = self.find(batch, prior, last=last)
         rows = event_rows(self, batch, reported) if self.rows else reported.windows
         return rows, reported.state

@@ -213,7 +213,8 @@ class WindowRun:
         """Run the machine over the batch."""
         machine = self.window.machine
         assert isinstance(machine, Machine)
-        return machine.run(codes, self.clock, segments, last=self.last_batch)
+        late = self.window.keeps_late
+        return machine.run(codes, self.clock, segments, last=self.last_batch, late=late)
 
     def _reported(self, matches: Matches) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""
