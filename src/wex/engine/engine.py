@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,7 +48,7 @@ from wex.stages import plan_of
 from wex.theory.terms import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,6 +62,19 @@ if TYPE_CHECKING:
 
 RUNS: dict[str, type[WindowRun]] = {"preferred": PreferredRun, "tracked": TrackedRun}
 SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
+
+
+_threads = ContextVar("threads", default=False)
+
+
+@contextmanager
+def windows_in_threads() -> Iterator[None]:
+    """Let the windows of large batches run side by side; a worker beside others has one core."""
+    token = _threads.set(True)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
 
 
 @lru_cache(maxsize=64)
@@ -186,7 +200,8 @@ class Engine:
         runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
     ) -> list[FoundWindows]:
         """Return the windows of each run; large batches run in several threads."""
-        if len(runs) == 1 or runs[0].batch.rows < SIDE_BY_SIDE:
+        alone = len(runs) == 1 or not _threads.get()
+        if alone or runs[0].batch.rows < SIDE_BY_SIDE:
             return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
         with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
             # Limits are context variables: a thread sees them only in a copy of this context.

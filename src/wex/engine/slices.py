@@ -50,7 +50,8 @@ def _stream_in_slices(
 ) -> tuple[pa.Table, State | None]:
     """Return what `run` returns for one stream, a slice of its events after the other."""
     row, end = int(batch.begin[0]), int(batch.end[0])
-    size, tables = max(1, (end - row) // FEWER), []
+    size = max(1, (end - row) // FEWER)
+    tables: list[pa.Table] = []
     after: State | None = state
     while after is not None and (row < end or not tables):
         stop = min(row + size, end)

@@ -75,7 +75,8 @@ class MachineTables:
         """Tell in which states each letter moves all starts to the same state, or ends them."""
         following = self.move.max(axis=1)
         single = np.where(self.move >= 0, self.move, following[:, None]).min(axis=1) == following
-        return self._occupied & single & (following >= 0)
+        fit: NDArray[np.bool_] = self._occupied & single & (following >= 0)
+        return fit
 
     @cached_property
     def _entered(self) -> NDArray[np.int64]:

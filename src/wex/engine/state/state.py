@@ -154,7 +154,9 @@ def _other_spec(saved: str, fingerprint: str) -> StateError:
 def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
     """Return a table as bytes."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if compressed else None)
+    # Arrow would compress on threads of its own, which wait for each other on a busy worker.
+    compression = "zstd" if compressed else None
+    options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
@@ -163,7 +165,8 @@ def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
 
 def from_ipc(content: bytes) -> pa.Table:
     """Return the table in some bytes."""
-    with pa.ipc.open_stream(content) as reader:
+    options = pa.ipc.IpcReadOptions(use_threads=False)
+    with pa.ipc.open_stream(content, options=options) as reader:
         return reader.read_all()
 
 
