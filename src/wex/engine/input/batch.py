@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 
 from wex.engine.data_errors import FaultError, null_error
 from wex.engine.input.columns import combine_chunks, display_value, spans
+from wex.engine.kernels.scans import blank
+from wex.engine.kernels.types import read_only
 from wex.spec.patterns import Wildcard, parts
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.threads import cached_property
@@ -64,10 +66,6 @@ class Batch:
     def _masks(self) -> dict[str, Bools]:
         return {}
 
-    @cached_property
-    def _before(self) -> dict[int, Ints]:
-        return {}
-
     def array(self, name: str) -> NDArray[np.generic]:
         """Return a column as numbers: times as whole numbers, texts as codes."""
         if self.fields[name].name in ("string", "enum"):
@@ -113,13 +111,11 @@ class Batch:
 
     def before_position(self, position: int) -> Ints:
         """Return the rows before a position of their stream, ascending."""
-        if position not in self._before:
-            rows = np.empty(0, dtype=np.int64)
-            near = self.position - (self.begin - self.first) < position
-            if near.any():
-                rows = np.sort(np.concatenate([self.at_position(p) for p in range(position)]))
-            self._before[position] = rows
-        return self._before[position]
+        origin = self.begin - self.position
+        low = np.maximum(self.first, origin)
+        high = np.minimum(self.end, origin + position)
+        near = high > low
+        return spans(low[near], high[near])
 
     def stream_of(self, row: int) -> int:
         """Return the stream that a row belongs to."""
@@ -232,13 +228,18 @@ class Block:
         mask[self._inside(rows)] = True
         return mask
 
-    def without(self, mask: Bools, rows: Ints) -> Bools:
-        """Return a mask of the block's rows that is false at ascending rows of the batch."""
-        if not len(rows) or rows[-1] < self.row:
+    def without(self, mask: Bools, depth: int) -> Bools:
+        """Return a mask of the block's rows that is false at the first `depth` events of each stream."""
+        batch = self.batch
+        low = max(int(np.searchsorted(batch.first, self.row, side="right")) - 1, 0)
+        high = int(np.searchsorted(batch.first, self.end))
+        origin = batch.begin[low:high] - batch.position[low:high]  # rows of the first events
+        if high - low == 1 and origin[0] + depth <= self.row:
             return mask
-        inside = self._inside(rows)
         mask = mask.copy()
-        mask[inside] = False
+        begin = np.maximum(origin, batch.first[low:high])  # older streams begin before the batch
+        end = np.minimum(origin + depth, batch.end[low:high])
+        blank(mask, read_only(begin - self.row), read_only(end - self.row))
         return mask
 
     def _inside(self, rows: Ints) -> Ints:

@@ -40,6 +40,14 @@ def run_assumptions(
 
 
 @compiled
+def blank(mask: NDArray[np.bool_], begin: Ints, end: Ints) -> None:
+    """Make a mask false in some ranges of rows, as far as it has them."""
+    for g in range(len(begin)):
+        for row in range(max(begin[g], 0), min(end[g], len(mask))):
+            mask[row] = False
+
+
+@compiled
 def keep_disjoint(
     streams: Ints, starts: Ints, ends: Ints, last: Ints
 ) -> tuple[NDArray[np.bool_], Ints]:
