@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wex.engine.arrays import Floats, Ints
+from wex.engine.arrays import Floats, Ints, empty
 from wex.engine.kernels.compiled import compiled, compiled_without_refcounts, inlined
 from wex.engine.kernels.types import read_only
 
@@ -168,16 +168,20 @@ def fold_floats(
 
 
 @compiled
-def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
-    """Return sum, least and greatest of ranges whose beginnings ascend, as their ends do.
+def _slide_floats(
+    low: Ints,
+    high: Ints,
+    values: Floats,
+    out_total: Floats,
+    out_least: Floats,
+    out_most: Floats,
+) -> None:
+    """Write sum, least and greatest of ranges whose beginnings ascend, as their ends do.
 
     This is the queue made of two stacks: items before the turn are folded backwards from it, items
     after it forwards. An item takes part in two merges, a range in one. The stack of items that are
     folded backwards is never longer than a range.
     """
-    out_total = np.empty(len(low), dtype=np.float64)
-    out_least = np.empty(len(low), dtype=np.float64)
-    out_most = np.empty(len(low), dtype=np.float64)
     longest = 0
     for q in range(len(low)):
         longest = max(longest, high[q] - low[q])
@@ -223,7 +227,13 @@ def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
             out_total[q] = back_total[at] + total
             out_least[q] = back_least[at] if back_least[at] < least else least
             out_most[q] = back_most[at] if back_most[at] > most else most
-    return out_total, out_least, out_most
+
+
+def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
+    """Return sum, least and greatest of ranges whose beginnings ascend, as their ends do."""
+    out = (empty(len(low), np.float64), empty(len(low), np.float64), empty(len(low), np.float64))
+    _slide_floats(low, high, values, *out)
+    return out
 
 
 @compiled

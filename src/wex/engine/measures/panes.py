@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wex.engine.arrays import empty
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.kernels.folds import Survey, survey
 from wex.engine.kernels.types import read_only
@@ -118,7 +119,8 @@ class Ranges:
     @cached_property
     def sizes(self) -> Ints:
         """Return how many items each range has."""
-        return self.high - self.low
+        sizes: Ints = np.subtract(self.high, self.low, out=empty(len(self.low), np.int64))
+        return sizes
 
     @cached_property
     def filled(self) -> Bools | None:
