@@ -1,13 +1,19 @@
 """The engine against floors and peers, and against itself: what may matter, and what may not.
 
-Prices move by ticks, as trades do: down, unchanged or up, each a third of the time.
+Prices move by ticks, as trades do: down, unchanged or up, each a third of the time. The continuous walk
+moves by normal steps: a window for every eight events, where ticks have one for every 27.
+
+Ratios are of CPU seconds, all threads together, so that they hold on a machine with other work too.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +25,7 @@ import wex
 from benchmarks.measure import Row, ratio, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -58,31 +64,64 @@ def prices() -> Floats:
 
 
 @cache
+def walk() -> Floats:
+    steps = np.random.default_rng(1).normal(size=EVENTS)
+    return np.asarray(1000 + np.cumsum(steps), dtype=np.float64)
+
+
+@cache
 def trades() -> pa.Table:
     return pa.table({"price": prices()})
 
 
 def rows() -> Iterator[Row]:
-    find = partial(wex.find, data=trades())
-    floor = "numpy evaluating its two guards"
-    yield Row(
-        "the trend with three measures",
-        floor,
-        ratio(lambda: find(wex.parse(MEASURED)), guards, 15),
-        4,
-    )
-    yield Row(
-        "the trend, windows only", floor, ratio(lambda: find(wex.parse(TREND)), guards, 15), 2.5
-    )
+    yield from _floor()
     yield from _shapes()
+    yield from _busy()
+    yield from _late()
     yield from _peers()
     yield from _starting()
     yield _memory()
 
 
-def guards() -> tuple[object, object]:
+def cpu(thing: Callable[[], object], floor: Callable[[], object], rounds: int = 7) -> float:
+    """Return how many more CPU seconds a thing takes than the floor."""
+    return ratio(thing, floor, rounds, clock=time.process_time)
+
+
+def _floor() -> Iterator[Row]:
+    floor = "numpy evaluating its two guards"
+    measured, plain = wex.parse(MEASURED), wex.parse(TREND)
+    continuous = pa.table({"price": walk()})
+
+    def on_walk() -> object:
+        return guards(walk())
+
+    yield Row(
+        "the trend with three measures",
+        floor,
+        cpu(lambda: wex.find(measured, trades()), guards, 15),
+        3,
+    )
+    yield Row(
+        "the trend, windows only", floor, cpu(lambda: wex.find(plain, trades()), guards, 15), 2.5
+    )
+    yield Row(
+        "three measures, continuous walk",
+        floor,
+        cpu(lambda: wex.find(measured, continuous), on_walk, 15),
+        4,
+    )
+    yield Row(
+        "windows only, continuous walk",
+        floor,
+        cpu(lambda: wex.find(plain, continuous), on_walk, 15),
+    )
+
+
+def guards(price: Floats | None = None) -> tuple[object, object]:
     """Evaluate the two guards of the trend over whole arrays."""
-    price = prices()
+    price = prices() if price is None else price
     up = price[2:] > price[1:-1]
     down2 = (price[:-2] > price[1:-1]) & (price[1:-1] > price[2:])
     return up, down2
@@ -97,7 +136,7 @@ def _shapes() -> Iterator[Row]:
     yield Row(
         "200,000 starts open at a time",
         "2 starts open at a time",
-        ratio(lambda: wex.find(spec, many), lambda: wex.find(spec, few)),
+        cpu(lambda: wex.find(spec, many), lambda: wex.find(spec, few)),
         1.5,
     )
     long, short = (wex.parse(LONG.replace("N", str(size))) for size in (50_000, 5))
@@ -105,8 +144,8 @@ def _shapes() -> Iterator[Row]:
     yield Row(
         "windows of 50,000 events",
         "windows of 5 events",
-        ratio(lambda: wex.find(long, part), lambda: wex.find(short, part)),
-        1.5,
+        cpu(lambda: wex.find(long, part), lambda: wex.find(short, part)),
+        1.2,
     )
     keyed = wex.parse(KEYED)
     numbers = np.arange(EVENTS, dtype=np.int64)
@@ -115,16 +154,30 @@ def _shapes() -> Iterator[Row]:
     yield Row(
         "a million streams of ten events",
         "one stream of ten million",
-        ratio(lambda: wex.find(keyed, streams), lambda: wex.find(keyed, stream)),
+        cpu(lambda: wex.find(keyed, streams), lambda: wex.find(keyed, stream)),
         1.5,
     )
     three, one = wex.parse(THREE), wex.parse(TREND)
     yield Row(
         "three windows in one spec",
         "one window",
-        ratio(lambda: wex.find(three, trades()), lambda: wex.find(one, trades())),
-        2.5,
+        cpu(lambda: wex.find(three, trades()), lambda: wex.find(one, trades())),
+        2,
     )
+    yield Row(
+        "a row beside 100,000 open starts",
+        "a row beside 100",
+        cpu(_feeding(100_000), _feeding(100), 100),
+        1.5,
+    )
+
+
+def _feeding(starts: int) -> Callable[[], object]:
+    """Return a function that feeds a processor one row, beside so many open starts."""
+    processor = wex.Processor(wex.parse(OPEN))
+    processor.feed(pa.table({"x": np.zeros(starts)}))
+    row = pa.table({"x": np.zeros(1)})
+    return lambda: processor.feed(row)
 
 
 def _ending_every(size: int) -> pa.Table:
@@ -132,6 +185,55 @@ def _ending_every(size: int) -> pa.Table:
     x = np.zeros(EVENTS // 10)
     x[size - 1 :: size] = 1
     return pa.table({"x": x})
+
+
+# --- What happens beside it
+
+
+def _busy() -> Iterator[Row]:
+    """Compare the engine beside a busy process on each core with the engine alone, in CPU seconds."""
+    spec = wex.parse(MEASURED)
+
+    def run() -> float:
+        return seconds(lambda: wex.find(spec, trades()), clock=time.process_time)
+
+    alone = min(run() for _ in range(9))
+    with _busy_cores():
+        beside = min(run() for _ in range(9))
+    yield Row("the trend, all cores busy beside it", "itself alone", beside / alone, 1.3)
+
+
+@contextmanager
+def _busy_cores() -> Iterator[None]:
+    code = "import numpy as np\na = np.random.rand(1 << 16)\nwhile True: np.sort(a)"
+    spinning = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(os.cpu_count() or 1)]
+    try:
+        time.sleep(1)  # until they have started
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+
+
+# --- Choosing among very many windows
+
+
+def _late() -> Iterator[Row]:
+    """Compare twice as many events with so many: a quadratic algorithm would have ratio 4."""
+    noise = np.random.default_rng(1).normal(size=200_000)
+    for name, match, size in (
+        ("any{1,50000} keep longest", "match any{1,50000} keep longest", 200_000),
+        ("having, keep shortest", "match any+ keep shortest " + HAVING, 20_000),
+        ("having, keep disjoint", "match any+ keep disjoint " + HAVING, 20_000),
+    ):
+        spec = wex.parse(f"stream s (x real) window w {match}")
+        much, half = (pa.table({"x": noise[:count]}) for count in (size, size // 2))
+        twice = cpu(partial(wex.find, spec, much), partial(wex.find, spec, half), 5)
+        yield Row(f"{name}: {size:,} events", "half as many", twice, 2.5)
+
+
+HAVING = "measure max(x) as most having most > 2"
 
 
 # --- Loops that people write

@@ -180,3 +180,35 @@ def test_a_cached_property_is_computed_once_and_has_the_docs_of_its_function() -
     assert counted.value is counted.value
     assert counted.calls == 1
     assert Counted.value.__doc__ == "Return a list."
+
+
+def test_what_a_worker_runs_starts_no_threads() -> None:
+    """Arrow's pools and ours start when they are first used, so they show in a process of its own."""
+    code = """
+import os, numpy as np, pyarrow as pa, wex
+from wex.engine import engine
+from wex.engine.sorted_scan import SortedScan
+from wex.engine.streaming.bucket import Bucket, Rules
+engine.SIDE_BY_SIDE = 1
+spec = wex.parse('''
+stream s (k string, t timestamp, x real) partition by k order by t
+window a match [x > 0] [x > x[-1]]* [x < x[-1]] measure avg(x) as m, collect(k) as all having m > 0
+window b match any{3} keep shortest measure median(x) as middle
+''')
+rows = 20_000
+random = np.random.default_rng(1)
+table = pa.table({
+    "k": [f"k{number}" for number in np.sort(random.integers(0, 9, rows))],
+    "t": pa.array(np.arange(rows).astype("datetime64[us]")), "x": random.normal(size=rows),
+})
+before = len(os.listdir("/proc/self/task"))
+runner = engine.engine_of(spec)
+scan = SortedScan(runner)
+scan.feed(table.slice(0, rows // 2)), scan.feed(table.slice(rows // 2)), scan.close()
+bucket = Bucket.of(runner, Rules(expire_after=2**60))
+bucket.arrive(table, 10)
+Bucket.of(runner, Rules(expire_after=2**60), bucket.saved()).advance(rows)
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["0"], done.stderr

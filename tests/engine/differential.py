@@ -3,8 +3,8 @@
     python -m tests.engine.differential PAIRS SEED [mixed|any]
 
 The definition, `find`, the machine that moves lists, a processor that is fed in pieces and restored
-between them, and a bucket under a watermark that advances: all have to find the same windows, or
-the same fault. `mixed` are specs that find many windows, `any` combine everything with everything.
+between them, one that is fed event by event with open starts set aside, and a bucket under a
+watermark that advances: all have to find the same windows, or the same fault. `mixed` are specs that find many windows, `any` combine everything with everything.
 The first difference ends the run, with the spec and the events.
 """
 
@@ -30,7 +30,7 @@ from tests.engine.compare import (
     find_moving,
     outcome,
 )
-from tests.engine.ways import in_batches, in_pieces
+from tests.engine.ways import event_by_event, in_batches, in_pieces
 from tests.strategies import streams
 from tests.strategies.mixed import mixed_specs, random_streams
 from tests.strategies.specs import pair_specs
@@ -81,6 +81,11 @@ def _compare(spec: wex.Spec, table: pa.Table, expected: Outcome, chance: Random)
     assert_same(outcome(find_moving, spec, table), found)
     assert_same_streams(outcome(in_pieces, spec, table, chance), found, spec, table)
     assert_same_arrivals(outcome(in_batches, spec, table, chance), found, spec)
+    for key in chance.sample(keys := pc.unique(table["key"]).to_pylist(), min(2, len(keys))):
+        own = table["key"].is_null() if key is None else pc.equal(table["key"], key)
+        alone = table.filter(own)
+        found = outcome(wex.find, spec, alone)
+        assert_same_streams(outcome(event_by_event, spec, alone, chance), found, spec, alone)
 
 
 def main(pairs: int, number: int, kind: str = "mixed") -> None:

@@ -6,6 +6,8 @@ import gc
 import resource
 import subprocess
 import sys
+from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wex
-from wex.engine.engine import engine_of
+from tests.engine.compare import assert_same
+from tests.engine.ways import event_by_event
+from wex.engine import short_batches
+from wex.engine.engine import Engine, engine_of
 from wex.engine.state.store import StateStore
 
 SPEC = wex.parse("""
@@ -226,3 +231,42 @@ loaded = [each for each in ("z3", "lark") if each in sys.modules]
 assert not loaded, loaded
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+OPEN = [
+    "match [x < 8]* [x >= 8] measure sum(x) as total, collect(x) as all, max(x) as most",
+    "match [x < 8]+ until [x >= 8] or end measure count() as n",
+    "match [x < 8]* [x >= 8] keep shortest",
+    "after any* [x = 3] match [x < 8]* [x >= 9] measure first(x) as one, avg(x) as mean",
+    "match [x < 7]* [x = 7] [x < 9]* [x = 9]",
+    "match ([x < 7] | [x = 8])* [x = 9] measure stddev(x) as s",
+    "match [x < 9]* [x = 9] until [x = 1] measure min(x) as least",
+]
+
+
+@given(
+    st.lists(st.sampled_from(OPEN), min_size=1, max_size=2),
+    st.lists(st.integers(0, 9), min_size=1, max_size=60),
+    st.randoms(use_true_random=False),
+)
+def test_starts_that_are_set_aside_are_not_forgotten(
+    windows: list[str], xs: list[int], chance: Random
+) -> None:
+    named = [f"window w{at} {window}" for at, window in enumerate(windows)]
+    spec = wex.parse("\n".join(["stream s (x real)", *named]))
+    table = pa.table({"x": pa.array(xs, pa.float64())})
+    assert_same(event_by_event(spec, table, chance), wex.find(spec, table))
+
+
+def test_a_short_batch_does_not_copy_the_starts_that_it_leaves_alone() -> None:
+    spec = wex.parse("stream s (k int, x real) partition by k window w match [x < 1]* [x >= 1]")
+    processor = wex.Processor(spec)
+    many = 3 * short_batches.MANY
+    processor.feed({"k": [1] * many, "x": [0.0] * many})
+    processor.feed({"k": [2, 3], "x": [0.0, 0.0]})
+    with patch.object(Engine, "run", side_effect=AssertionError):  # runs with all starts
+        for _ in range(10):
+            processor.feed({"k": [1], "x": [0.0]})
+    assert processor.held() == many + 12
+    assert processor.feed({"k": [1], "x": [1.0]}).num_rows == many + 11
+    assert processor.held() == 2

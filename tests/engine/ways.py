@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 from random import Random
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import wex
+from wex.engine import short_batches
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.sorted_scan import SortedScan
+from wex.engine.state import shelf, store
 from wex.engine.streaming.bucket import Bucket, Rules
 
 FAR = 2**62  # a watermark after which all streams have been silent for too long
@@ -31,6 +34,25 @@ def in_pieces(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
         parts.append(processor.feed(whole.table.take(pa.array(rows, pa.int64()))))
         processor = wex.Processor.restore(spec, processor.state())
     return pa.concat_tables([*parts, processor.close()]).combine_chunks()
+
+
+def event_by_event(spec: wex.Spec, table: pa.Table, chance: Random) -> pa.Table:
+    """Feed a processor one or two events at a time, with open starts set aside as soon as there are two."""
+    whole = PreparedInput(engine_of(spec), table).table
+    processor, parts, row = wex.Processor(spec), [], 0
+    with (
+        patch.object(short_batches, "MANY", 2),
+        patch.object(short_batches, "SHORT", 0),
+        patch.object(store, "MANY", 2),
+        patch.object(shelf, "MOST_RECENT", chance.choice([1, 4, 1024])),
+    ):
+        while row < whole.num_rows:
+            count = chance.choice([1, 1, 1, 2])
+            parts.append(processor.feed(whole.slice(row, count)))
+            row += count
+            if chance.random() < 0.1:
+                processor = wex.Processor.restore(spec, processor.state())
+        return pa.concat_tables([*parts, processor.close()]).combine_chunks()
 
 
 def in_batches(

@@ -38,6 +38,7 @@ LOGGER = logging.getLogger("wex")
 _checked: dict[int, object] = {}  # by the hash of a spec: the call that has logged its warnings
 QUICK = (50, 20_000)  # regions and steps of work: a warning may not take long
 REASONS = (Kind.NEVER_HOLDS, Kind.NEVER_HOLDS_HERE, Kind.NEVER_OCCURS, Kind.ONLY_AT_FIRST)
+FEW = 4096  # rows in which the names of windows are looked for first
 SHOWN_STARTS = 3  # open starts at the end of the stream that a refusal shows
 
 
@@ -86,7 +87,14 @@ def unbounded(spec: tree.Spec) -> tuple[str, ...]:
 def names_without_rows(spec: tree.Spec, windows: pa.Table) -> frozenset[str]:
     """Return the names of the windows of a spec that a result does not have."""
     names = frozenset(window.name.text for window in spec.windows)
-    return names - set(windows.column("window_name").unique().to_pylist())
+    if len(names) == 1:
+        return frozenset() if windows.num_rows else names
+    # Most windows of a spec are found soon: as a rule a few of millions of rows are read.
+    column, read, size = windows.column("window_name"), 0, FEW
+    while names and read < len(column):
+        names -= set(column.slice(read, size).unique().to_pylist())
+        read, size = read + size, 4 * size
+    return names
 
 
 @lru_cache(maxsize=64)

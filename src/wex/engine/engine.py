@@ -16,23 +16,29 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.arrays import empty
 from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
 from wex.engine.event_rows import event_rows, labels_in_order, oldest_starts
 from wex.engine.input.batch import Batch, BatchView
-from wex.engine.input.columns import concat_arrays, spans, take
+from wex.engine.input.columns import concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
+from wex.engine.kernels.scans import merge
+from wex.engine.kernels.types import Automata, read_only
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
+from wex.engine.slices import run_in_slices
 from wex.engine.state import schema
 from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
@@ -42,18 +48,33 @@ from wex.stages import plan_of
 from wex.theory.terms import offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from wex.compile.plan import Plan
     from wex.engine.arrays import Ints
+    from wex.engine.machines.choose import Machine
+    from wex.engine.machines.tracked import TrackedMachine
     from wex.engine.window_run import FoundWindows
     from wex.spec import tree
 
 
 RUNS: dict[str, type[WindowRun]] = {"preferred": PreferredRun, "tracked": TrackedRun}
 SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
+
+
+_threads = ContextVar("threads", default=False)
+
+
+@contextmanager
+def windows_in_threads() -> Iterator[None]:
+    """Let the windows of large batches run side by side; a worker beside others has one core."""
+    token = _threads.set(True)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
 
 
 @lru_cache(maxsize=64)
@@ -103,8 +124,10 @@ class Engine:
         self.tail = max([1, *lookbacks])  # events of a stream that are kept to look back at
         self.keeping = [at for at, window in enumerate(self.windows) if window.keeps_events]
         self.with_prefix = [at for at, window in enumerate(self.windows) if window.keeps_prefix]
-        # The first letters of the kinds of machines differ.
-        kinds = "".join(window.machine.kind[0] for window in self.windows)
+        # Windows by preference are reported when they are decided, which slices would change.
+        late = any(window.keeps_late for window in self.windows)
+        self._in_slices = late and not any(w.planned.clauses.prefers for w in self.windows)
+        kinds = "".join(_mark(window.machine) for window in self.windows)
         self.fingerprint = f"{plan.fingerprint}-{kinds}-{most_configs}{WITH_ROWS if rows else ''}"
 
     def fresh(self, count: int, keys: pa.Table | None = None) -> State:
@@ -123,6 +146,11 @@ class Engine:
 
     def run(self, batch: Batch, prior: State, *, last: bool) -> tuple[pa.Table, State | None]:
         """Return the windows that a batch reports, or their rows, and the next state."""
+        if self._in_slices:
+            return run_in_slices(self._run_whole, batch, prior, last=last)
+        return self._run_whole(batch, prior, last)
+
+    def _run_whole(self, batch: Batch, prior: State, last: bool) -> tuple[pa.Table, State | None]:
         reported = self.find(batch, prior, last=last)
         rows = event_rows(self, batch, reported) if self.rows else reported.windows
         return rows, reported.state
@@ -172,7 +200,8 @@ class Engine:
         runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
     ) -> list[FoundWindows]:
         """Return the windows of each run; large batches run in several threads."""
-        if len(runs) == 1 or runs[0].batch.rows < SIDE_BY_SIDE:
+        alone = len(runs) == 1 or not _threads.get()
+        if alone or runs[0].batch.rows < SIDE_BY_SIDE:
             return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
         with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
             # Limits are context variables: a thread sees them only in a copy of this context.
@@ -230,13 +259,16 @@ class Engine:
         self, batch: Batch, parts: list[FoundWindows], order: Ints | None
     ) -> tuple[pa.Table, Ints]:
         """Return the windows in their order, and their streams."""
-        streams = _joined([part.streams for part in parts], order)
+        if len(batch.first) == 1:
+            streams = np.zeros(sum(len(part.streams) for part in parts), dtype=np.int64)
+        else:
+            streams = _joined([part.streams for part in parts], order)
         columns: dict[str, pa.Array | pa.ChunkedArray] = {}
         for name in self.stream.partition_by:
             columns[name] = batch.table.column(name).take(pa.array(batch.first[streams]))
         names = pa.array([window.planned.name for window in self.windows], pa.string())
         if len(parts) == 1:
-            columns["window_name"] = pa.repeat(names[0], len(streams))
+            columns["window_name"] = repeated(names[0].as_py(), len(streams))
         else:
             sizes = [len(part.streams) for part in parts]
             places = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -260,6 +292,13 @@ class Engine:
         return pa.table(columns), streams
 
 
+def _mark(machine: Machine | TrackedMachine) -> str:
+    """Return what a state says of a machine: its slots mean nothing to others."""
+    tables = machine.tables
+    accepting = isinstance(tables, Automata) and tables.final[tables.chain_first].any()
+    return machine.kind[0] + ("c" if accepting else "")  # the first letters of the kinds differ
+
+
 def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
     for name, column in columns.items():
         table = table.set_column(table.column_names.index(name), name, column)
@@ -270,8 +309,15 @@ def _order(parts: list[FoundWindows]) -> Ints | None:
     """Return the order of windows: by stream, report, place in the spec, start; None: unchanged."""
     if len(parts) == 1:
         return None
-    # Each part is sorted, and a stable sort of sorted parts merges them: earlier parts come first.
-    return np.argsort(np.concatenate([part.reported for part in parts]), kind="stable")
+    keys = _joined([part.reported for part in parts], None)
+    order = np.arange(len(keys))
+    into = empty(len(keys), np.int64), empty(len(keys), np.int64)
+    ends = np.cumsum([len(part.reported) for part in parts]).tolist()
+    # Each part is sorted; of windows that one event reports, those of earlier parts come first.
+    for second, end in pairwise(ends):
+        merge(read_only(keys), read_only(order), second, end, *into)
+        (keys, order), into = into, (keys, order)
+    return order
 
 
 def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:
@@ -279,5 +325,9 @@ def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:
 
 
 def _joined(parts: list[Ints], order: Ints | None) -> Ints:
-    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return whole if order is None else whole[order]
+    whole = parts[0]
+    if len(parts) > 1:
+        whole = np.concatenate(parts, out=empty(sum(map(len, parts)), np.int64))
+    if order is None:
+        return whole
+    return np.take(whole, order, out=empty(len(order), np.int64), mode="clip")

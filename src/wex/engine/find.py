@@ -55,9 +55,10 @@ def find(
 
 def _run_once(engine: Engine, data: Data) -> pa.Table:
     """Return what an engine finds in data that is all there is."""
+    from wex.engine.engine import windows_in_threads  # noqa: PLC0415
     from wex.engine.input.prepare import PreparedInput  # noqa: PLC0415
 
-    with arrow_errors():
+    with arrow_errors(), windows_in_threads():
         prepared = PreparedInput(engine, data)
         prior = engine.fresh(len(prepared.starts))
         return engine.run(prepared.batch(prior), prior, last=True)[0]
@@ -89,12 +90,12 @@ def find_in_files(
     stream come in order. If they do not, or if a batch has a fault that may only come from the
     order, all events are read at once and sorted.
     """
-    from wex.engine.engine import engine_of  # noqa: PLC0415
+    from wex.engine.engine import engine_of, windows_in_threads  # noqa: PLC0415
     from wex.engine.event_rows import rows_engine  # noqa: PLC0415
 
     fields = meaning(spec).fields
     chosen = KeyFilter(spec, fields, request.where_key)
-    with files_of(request.given, request.input_format) as files:
+    with files_of(request.given, request.input_format) as files, windows_in_threads():
         engine = rows_engine(spec, numbered=True) if request.rows else engine_of(spec)
         try:
             source = source_of(files, fields, request.options, steady=True)

@@ -33,8 +33,8 @@ from wex.engine.kernels.preferred import (
 from wex.engine.kernels.programs import program_kernel
 from wex.engine.kernels.types import Preferred, Segments, read_only
 from wex.engine.labels import nowhere
-from wex.engine.machines.choose import first_room
 from wex.engine.machines.own_letters import OwnRegisters, empty_registers
+from wex.engine.machines.room import first_room
 from wex.engine.measures.panes import Ranges
 from wex.engine.measures.results import too_far
 from wex.engine.program_data import ProgramData

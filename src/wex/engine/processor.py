@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from wex.engine.engine import engine_of
+from wex.engine.engine import engine_of, windows_in_threads
 from wex.engine.event_rows import endless_rows_engine
 from wex.engine.running_streams import RunningStreams
 from wex.errors import WexError
@@ -82,7 +82,7 @@ class Processor:
         The batch is sorted. An event that sorts before an earlier event of its stream is a
         DataError. An error leaves the processor as it was before the batch.
         """
-        with self._alone() as streams:
+        with self._alone() as streams, windows_in_threads():
             return streams.feed(data)
 
     def close(self) -> pa.Table:

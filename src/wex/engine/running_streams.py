@@ -17,6 +17,7 @@ from wex.engine.input.columns import arrow_type, empty_table
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.schemas import runnable_schema, state_with_types
 from wex.engine.input.sorting import sort_indices, sort_keys
+from wex.engine.short_batches import run_batch
 from wex.engine.state import schema as names
 from wex.engine.state.state import State, to_bytes
 from wex.engine.state.state_check import read_state
@@ -54,7 +55,7 @@ class RunningStreams:
         with arrow_errors():
             prepared = self.prepared(data)
             prior = self.recall(prepared)
-            table, after = self._engine.run(prepared.batch(prior), prior, last=False)
+            table, after = run_batch(self._engine, prepared.batch(prior), prior)
         if self.schema is not None and self.schema != prepared.schema:
             self._store.change(
                 partial(state_with_types, self._engine, schema=prepared.table.schema)

@@ -26,7 +26,13 @@ class TrackedRun(WindowRun):
         self._data = ProgramData(machine.own.program, self.rows, self.carried)
         registers = self._data.registers()
         result, self._kept = machine.run(
-            codes, self.clock, segments, self._data.columns(), registers, last=self.last_batch
+            codes,
+            self.clock,
+            segments,
+            self._data.columns(),
+            registers,
+            last=self.last_batch,
+            late=self.window.keeps_late,
         )
         return result
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.arrays import empty
 from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
@@ -51,7 +52,7 @@ class FoundWindows:
     streams: Ints
     starts: Ints  # positions in their streams
     ends: Ints
-    reported: Ints  # rows that report them, to merge windows of several runs: see `_reported`
+    reported: Ints  # rows that report them, to merge the windows of several runs: see `_reported`
     times: tuple[pa.Array, ...]  # the first order column at start and end, if there is one
     measures: dict[str, Result]
 
@@ -212,7 +213,8 @@ class WindowRun:
         """Run the machine over the batch."""
         machine = self.window.machine
         assert isinstance(machine, Machine)
-        return machine.run(codes, self.clock, segments, last=self.last_batch)
+        late = self.window.keeps_late
+        return machine.run(codes, self.clock, segments, last=self.last_batch, late=late)
 
     def _reported(self, matches: Matches) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""
@@ -233,7 +235,8 @@ class WindowRun:
         # Rows ascend through all streams. A report at the end of a stream has no row: the streams
         # are set apart by one, so that it does not fall on the first row of the next.
         start, end, streams = matches
-        reported = end + streams + self._waits
+        alone = len(self.engine.windows) == 1
+        reported = end if alone else end + streams + self._waits
         positions, ends = self._positions(start, streams), self._end_positions(matches)
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
@@ -245,7 +248,8 @@ class WindowRun:
 
         measures: dict[str, Result] = {}
         if self.measured is not None:
-            high = _moved(matches.end, matches.streams, self.panes.shift) + 1
+            high = empty(len(matches.end), np.int64)
+            np.add(_moved(matches.end, matches.streams, self.panes.shift), 1, out=high)
             windows, rows = Ranges(matches.start, high), matches.start
             if self.window.keeps_events:
                 shift = (self.batch.begin - self.batch.position)[matches.streams]
@@ -262,7 +266,7 @@ class WindowRun:
         """
         assert self.measured is not None
         if not self.window.measuring.labelled:
-            return self.measured.measures(windows, fail)
+            return self.measured.in_blocks(windows, fail)
         assert self.labels is not None
         results = []
         for part in blocks(ends - starts + 1):

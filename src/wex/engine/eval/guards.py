@@ -112,9 +112,7 @@ class Deciders:
         atom.use(back, max(first, depth), column)
         if not pad or not depth:
             return lambda block: atom.held(block, back)
-        return lambda block: (
-            atom.held(block, back) & ~block.mask_of(block.batch.before_position(depth))
-        )
+        return lambda block: block.without(atom.held(block, back), depth)
 
 
 class _Atom:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wex.engine.arrays import empty
 from wex.engine.eval.guards import Deciders
 from wex.engine.machines.tables import CODED
 
@@ -43,7 +44,7 @@ class Lettering:
 
     def read(self, batch: Batch, floats: Sequence[str] = ()) -> list[Codes]:
         """Return the codes of each reader; a NaN in one of `floats` is a DataError."""
-        codes: list[Codes] = [np.empty(batch.rows, dtype=reader.dtype) for reader in self._readers]
+        codes: list[Codes] = [empty(batch.rows, reader.dtype) for reader in self._readers]
         for block in batch.blocks(self._deciders.reach):
             for name in floats:
                 block.check_nan(name)

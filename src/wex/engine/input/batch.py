@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 
 from wex.engine.data_errors import FaultError, null_error
 from wex.engine.input.columns import combine_chunks, display_value, spans
+from wex.engine.kernels.scans import blank
+from wex.engine.kernels.types import read_only
 from wex.spec.patterns import Wildcard, parts
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
 from wex.threads import cached_property
@@ -109,10 +111,11 @@ class Batch:
 
     def before_position(self, position: int) -> Ints:
         """Return the rows before a position of their stream, ascending."""
-        near = self.position - (self.begin - self.first) < position
-        if not near.any():
-            return np.empty(0, dtype=np.int64)
-        return np.sort(np.concatenate([self.at_position(p) for p in range(position)]))
+        origin = self.begin - self.position
+        low = np.maximum(self.first, origin)
+        high = np.minimum(self.end, origin + position)
+        near = high > low
+        return spans(low[near], high[near])
 
     def stream_of(self, row: int) -> int:
         """Return the stream that a row belongs to."""
@@ -221,10 +224,28 @@ class Block:
 
     def mask_of(self, rows: Ints) -> Bools:
         """Return a mask of the block's rows that are among ascending rows of the batch."""
-        inside = rows[np.searchsorted(rows, self.row) : np.searchsorted(rows, self.end)]
         mask = np.zeros(self.size, dtype=np.bool_)
-        mask[inside - self.row] = True
+        mask[self._inside(rows)] = True
         return mask
+
+    def without(self, mask: Bools, depth: int) -> Bools:
+        """Return a mask of the block's rows that is false at the first `depth` events of each stream."""
+        batch = self.batch
+        low = max(int(np.searchsorted(batch.first, self.row, side="right")) - 1, 0)
+        high = int(np.searchsorted(batch.first, self.end))
+        origin = batch.begin[low:high] - batch.position[low:high]  # rows of the first events
+        if high - low == 1 and origin[0] + depth <= self.row:
+            return mask
+        mask = mask.copy()
+        begin = np.maximum(origin, batch.first[low:high])  # older streams begin before the batch
+        end = np.minimum(origin + depth, batch.end[low:high])
+        blank(mask, read_only(begin - self.row), read_only(end - self.row))
+        return mask
+
+    def _inside(self, rows: Ints) -> Ints:
+        """Return the places in the block of ascending rows of the batch."""
+        low, high = np.searchsorted(rows, (self.row, self.end))
+        return rows[low:high] - self.row
 
 
 class BatchView:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import empty
 from wex.errors import DataError, did_you_mean
 from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from wex.engine.arrays import Ints
 
 EXACT_IN_A_FLOAT = 2**53
+REPEATED = 1 << 14  # texts that are copied together
+MOST_TEXT = 2**31 - 1  # bytes in an array of strings
 
 
 @runtime_checkable
@@ -340,6 +343,23 @@ def cast_empty(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array | pa.Chu
             offsets, empty_array(type_.value_type), type=type_, mask=mask
         )
     return column.cast(type_)
+
+
+def repeated(text: str, count: int) -> pa.Array:
+    """Return an array that has one text so many times."""
+    value = text.encode()
+    if (count + 1) * len(value) > MOST_TEXT:
+        return pa.repeat(pa.scalar(text, pa.string()), count)
+    offsets, texts = empty(count + 1, np.int32), empty(count * len(value), np.uint8)
+    ends = np.arange(0, (REPEATED + 1) * len(value), len(value), dtype=np.int32)
+    block = np.frombuffer(value * REPEATED, dtype=np.uint8)
+    offsets[0] = 0
+    for begin in range(0, count, REPEATED):
+        low, high = begin * len(value), min(begin + REPEATED, count) * len(value)
+        texts[low:high] = block[: high - low]
+        to = offsets[begin + 1 : begin + 1 + REPEATED]
+        np.add(ends[1 : 1 + len(to)], low, out=to)
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(texts))
 
 
 def concat_arrays(arrays: list[pa.Array]) -> pa.Array:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wex.engine.arrays import Ints
+from wex.engine.arrays import Ints, empty
 from wex.engine.kernels.lists import BIRTH_WIDTH, LIST_WIDTH, RUN_WIDTH
 from wex.engine.kernels.types import KernelResult, Segments
 
@@ -54,8 +54,8 @@ def allocate(
         np.empty((3, states + 1), dtype=np.int64),
         np.empty(block, dtype=np.int64),
         np.empty(block, dtype=np.uint16),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
+        empty(room, np.int64),
+        empty(room, np.int64),
         np.empty(count, dtype=np.int64),
         np.empty(kept, dtype=np.int64),
         np.empty(kept, dtype=np.int64),
@@ -79,7 +79,7 @@ def result(
     if mixed and ((ends[1:] == ends[:-1]) & (starts[1:] < starts[:-1])).any():
         order = np.lexsort((starts, ends))
         starts, ends = starts[order], ends[order]
-    if begin is None:
+    if begin is None or count <= 1:
         owners = owners_of(buffers.written, written)
     else:
         owners = np.searchsorted(begin, ends, side="right") - 1

@@ -10,12 +10,12 @@ range add to it. Beyond that, ranges are answered by path compression (`range_fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wex.engine.arrays import Floats, Ints
+from wex.engine.arrays import Floats, Ints, empty
 from wex.engine.kernels.compiled import compiled, compiled_without_refcounts, inlined
 from wex.engine.kernels.types import read_only
 
@@ -78,7 +78,11 @@ def range_fold(
 def _fold(kernel: Callable[..., None], low: Ints, high: Ints, scan: int, items: Columns) -> Columns:
     """Return the columns of all ranges, from the columns of all items."""
     out = tuple(np.empty(len(low), dtype=column.dtype) for column in items)
-    size = len(items[0]) if scan < len(low) else 0
+    size = 0
+    if scan < len(low):
+        first, size = int(low.min()), int(high[-1] - low.min())
+        low, high = read_only(low - first), read_only(high - first)
+        items = tuple(column[first : first + size] for column in items)
     nodes = tuple(column[:size].copy() for column in items)
     after, path = np.arange(1, size + 1), np.empty(size + 1, dtype=np.int64)
     kernel(low, high, scan, items, nodes, after, path, out)
@@ -88,26 +92,42 @@ def _fold(kernel: Callable[..., None], low: Ints, high: Ints, scan: int, items: 
 # --- Which ranges to scan
 
 
-@compiled
-def scanned(low: Ints, high: Ints) -> int:
-    """Return how many ranges the budget lets be scanned before it is used up for the first time.
+class Survey(NamedTuple):
+    """What there is to know of ranges before they are folded, from one pass over them."""
 
-    Ranges `low[q]` … `high[q] - 1` are not empty and come in the order of their ends, those with
-    the same end in the order of their beginnings.
-    """
+    filled: bool  # no range is empty
+    in_order: bool  # those with the same end come in the order of their beginnings
+    ascending: bool  # beginnings ascend, as ends do
+    total: int  # the number of items of all ranges, those of several ranges counted several times
+    scanned: int  # how many ranges the budget lets be scanned before it is used up
+
+
+@compiled
+def survey(low: Ints, high: Ints) -> tuple[bool, bool, bool, int, int]:
+    """Return the fields of a Survey of ranges; the last one counts if no range is empty and all are in order."""
+    filled = in_order = ascending = True
+    total = 0
+    scanned = len(low)
     budget = 0
     seen = 0
     first = 0
     for q in range(len(low)):
-        if q > first and high[q] != high[first]:
-            first = q
+        size = high[q] - low[q]
+        filled &= size > 0
+        total += size
+        begins = q == 0 or high[q] != high[q - 1]
+        if q > 0:
+            back = low[q] < low[q - 1]
+            ascending &= not back
+            in_order &= begins or not back
         budget += PER_RANGE
-        if q == first:
-            budget += PER_ITEM * max(high[q] - max(seen, low[q]), 0) - (high[q] - low[q])
+        if begins:
+            first = q
+            budget += PER_ITEM * max(high[q] - max(seen, low[q]), 0) - size
             seen = high[q]
             if budget < 0:
-                return first
-    return len(low)
+                scanned = min(scanned, first)
+    return filled, in_order, ascending, total, scanned
 
 
 # --- Sum, least and greatest
@@ -148,24 +168,49 @@ def fold_floats(
 
 
 @compiled
-def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
-    """Return sum, least and greatest of ranges whose beginnings ascend, as their ends do.
+def _slide_floats(
+    low: Ints,
+    high: Ints,
+    values: Floats,
+    out_total: Floats,
+    out_least: Floats,
+    out_most: Floats,
+) -> None:
+    """Write sum, least and greatest of ranges whose beginnings ascend, as their ends do.
 
     This is the queue made of two stacks: items before the turn are folded backwards from it, items
-    after it forwards. An item takes part in two merges, a range in one.
+    after it forwards. An item takes part in two merges, a range in one. The stack of items that are
+    folded backwards is never longer than a range.
     """
-    out_total = np.empty(len(low), dtype=np.float64)
-    out_least = np.empty(len(low), dtype=np.float64)
-    out_most = np.empty(len(low), dtype=np.float64)
-    back_total = np.empty(len(values), dtype=np.float64)
-    back_least = np.empty(len(values), dtype=np.float64)
-    back_most = np.empty(len(values), dtype=np.float64)
+    longest = 0
+    for q in range(len(low)):
+        longest = max(longest, high[q] - low[q])
+    back_total = np.empty(longest, dtype=np.float64)
+    back_least = np.empty(longest, dtype=np.float64)
+    back_most = np.empty(longest, dtype=np.float64)
     total = least = most = 0.0
+    bottom = 0  # the first item of the stack
     turn = 0  # items before it are folded backwards
     seen = 0
     for q in range(len(low)):
-        while seen < high[q]:
-            value = values[seen]
+        begin, end = low[q], high[q]
+        if begin >= turn:
+            # The range becomes the stack, and nothing is left beyond it.
+            bottom, turn, seen = begin, end, end
+            value = values[np.uint64(turn - 1)]
+            total = least = most = value
+            for item in range(turn - 1, bottom - 1, -1):
+                if item != turn - 1:
+                    value = values[np.uint64(item)]
+                    total += value
+                    least = value if value < least else least
+                    most = value if value > most else most
+                at = np.uint64(item - bottom)
+                back_total[at] = total
+                back_least[at] = least
+                back_most[at] = most
+        while seen < end:
+            value = values[np.uint64(seen)]
             if seen == turn:
                 total = least = most = value
             else:
@@ -173,20 +218,7 @@ def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
                 least = value if value < least else least
                 most = value if value > most else most
             seen += 1
-        if low[q] >= turn:
-            turn = seen
-            value = values[turn - 1]
-            total = least = most = value
-            back_total[turn - 1] = back_least[turn - 1] = back_most[turn - 1] = value
-            for item in range(turn - 2, low[q] - 1, -1):
-                value = values[item]
-                total += value
-                least = value if value < least else least
-                most = value if value > most else most
-                back_total[item] = total
-                back_least[item] = least
-                back_most[item] = most
-        at = low[q]
+        at = np.uint64(begin - bottom)
         if turn == seen:
             out_total[q] = back_total[at]
             out_least[q] = back_least[at]
@@ -195,24 +227,42 @@ def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
             out_total[q] = back_total[at] + total
             out_least[q] = back_least[at] if back_least[at] < least else least
             out_most[q] = back_most[at] if back_most[at] > most else most
-    return out_total, out_least, out_most
+
+
+def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
+    """Return sum, least and greatest of ranges whose beginnings ascend, as their ends do."""
+    out = (empty(len(low), np.float64), empty(len(low), np.float64), empty(len(low), np.float64))
+    _slide_floats(low, high, values, *out)
+    return out
 
 
 @compiled
 def scan_floats(low: Ints, high: Ints, values: Floats) -> Columns:
-    """Return sum, least and greatest of ranges that are all scanned, of items that are values."""
+    """Return sum, least and greatest of ranges that are all scanned, of items that are values.
+
+    Four items are read at a time and do not wait for one another; in front of the range its first
+    item stands for those that are missing, so that short ranges take no branch that depends on
+    their length. -0.0 is the number that changes no sum.
+    """
     out_total = np.empty(len(low), dtype=np.float64)
     out_least = np.empty(len(low), dtype=np.float64)
     out_most = np.empty(len(low), dtype=np.float64)
-    total = least = most = 0.0
+    even = odd = -0.0
+    least = most = 0.0
     item = 0
     for q in range(len(low) - 1, -1, -1):
+        first = low[q]
         if q + 1 == len(low) or high[q] != high[q + 1]:
             item = high[q] - 1
-            total = least = most = values[item]
-        while item - 4 >= low[q]:  # four at a time: they do not wait for one another
-            a, b, c, d = values[item - 1], values[item - 2], values[item - 3], values[item - 4]
-            total += (a + b) + (c + d)
+            even = odd = -0.0
+            least = most = values[np.uint64(item)]
+        while item >= first:
+            a = values[np.uint64(item)]
+            b = values[np.uint64(max(item - 1, first))]
+            c = values[np.uint64(max(item - 2, first))]
+            d = values[np.uint64(max(item - 3, first))]
+            even += a + (b if item - 1 >= first else -0.0)
+            odd += (c if item - 2 >= first else -0.0) + (d if item - 3 >= first else -0.0)
             low_a, high_a = (a, b) if a < b else (b, a)
             low_c, high_c = (c, d) if c < d else (d, c)
             lowest = low_a if low_a < low_c else low_c
@@ -220,13 +270,8 @@ def scan_floats(low: Ints, high: Ints, values: Floats) -> Columns:
             least = lowest if lowest < least else least
             most = highest if highest > most else most
             item -= 4
-        while item > low[q]:
-            item -= 1
-            value = values[item]
-            total += value
-            least = value if value < least else least
-            most = value if value > most else most
-        out_total[q] = total
+        item = first - 1
+        out_total[q] = even + odd
         out_least[q] = least
         out_most[q] = most
     return out_total, out_least, out_most

@@ -342,6 +342,38 @@ def gather(
 
 
 @inlined
+def gather_chain(
+    lists: Ints,
+    runs: Ints,
+    births: Ints,
+    at: int,
+    only_oldest: bool,
+    starts: Ints,
+    written: int,
+    oldest: int,
+) -> tuple[int, int]:
+    """Write the starts of a chain in which windows end, or find out the oldest start of several.
+
+    The first run has the oldest one. Return what `gather` returns.
+    """
+    run = lists[at, HEAD]
+    if only_oldest:
+        if run != NIL:
+            oldest = min(oldest, births[runs[run, LO], PANE])
+    else:
+        while run != NIL and written >= 0:
+            first, final = runs[run, LO], runs[run, HI]
+            if written + final - first + 1 > len(starts):
+                written = -1
+            else:
+                for start in range(first, final + 1):
+                    starts[written] = births[start, PANE]
+                    written += 1
+            run = runs[run, AFTER]
+    return written, oldest
+
+
+@inlined
 def finish(starts: Ints, ends: Ints, before: int, written: int, oldest: int, row: int) -> int:
     """Write where the windows gathered end, and the oldest start if only that is wanted.
 

@@ -3,7 +3,8 @@
 The states that hold a list are listed in `in_use`. A letter moves each list to the next state, and
 joins those that meet. A *chain* is a row of states in which every letter moves all starts one
 place on, or ends all of them (`any{100000}`): one list for all of its states, whose runs keep the
-position SINCE when they are in it, so that an event looks at its oldest runs only.
+position SINCE when they are in it, so that an event looks at its oldest runs only. Windows end in all
+states of a chain (`any{1,100000}`) or in none.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from wex.engine.kernels.lists import (
     expire,
     finish,
     gather,
+    gather_chain,
     give_back,
     hold,
     is_empty,
@@ -102,6 +104,15 @@ def end_windows(
             )  # fmt: skip
             if clauses.ends_after_first or not machine.lasts[state]:
                 drop(buffers.lists, buffers.runs, 2 * state + now)
+    for chain in range(len(machine.chain_size)):
+        if machine.final[machine.chain_first[chain]]:
+            at = 2 * len(machine.move) + chain
+            written, oldest = gather_chain(
+                buffers.lists, buffers.runs, buffers.births, at,
+                clauses.oldest_wins, buffers.starts, written, oldest,
+            )  # fmt: skip
+            if clauses.ends_after_first:
+                drop(buffers.lists, buffers.runs, at)
     written = finish(buffers.starts, buffers.ends, before, written, oldest, row)
     if clauses.cuts and written > before:
         drop_all(buffers, now, used, len(machine.move), len(machine.chain_size))

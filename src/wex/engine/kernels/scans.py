@@ -1,4 +1,4 @@
-"""Scans over all streams of a batch: the check of assumptions, and `keep disjoint` after `having`."""
+"""Scans over all streams of a batch: the check of assumptions, `keep disjoint` after `having`, merging."""
 
 from __future__ import annotations
 
@@ -40,6 +40,14 @@ def run_assumptions(
 
 
 @compiled
+def blank(mask: NDArray[np.bool_], begin: Ints, end: Ints) -> None:
+    """Make a mask false in some ranges of rows, as far as it has them."""
+    for g in range(len(begin)):
+        for row in range(max(begin[g], 0), min(end[g], len(mask))):
+            mask[row] = False
+
+
+@compiled
 def keep_disjoint(
     streams: Ints, starts: Ints, ends: Ints, last: Ints
 ) -> tuple[NDArray[np.bool_], Ints]:
@@ -55,3 +63,33 @@ def keep_disjoint(
             kept[w] = True
             after[streams[w]] = ends[w]
     return kept, after
+
+
+@compiled
+def merge(
+    keys: Ints, places: Ints, second: int, end: int, out_keys: Ints, out_places: Ints
+) -> None:
+    """Merge two parts of keys, each in order, the one before `second` and the one before `end`.
+
+    Places go along with their keys, and of equal keys those of the first part come first; what
+    lies beyond the parts is copied. There is no branch that depends on the keys, as nobody can
+    foretell which part goes on.
+    """
+    i, j, to = 0, second, 0
+    while i < second and j < end:
+        one, two = keys[np.uint64(i)], keys[np.uint64(j)]
+        later = two < one
+        out_keys[np.uint64(to)] = two if later else one
+        out_places[np.uint64(to)] = places[np.uint64(j if later else i)]
+        j += later
+        i += not later
+        to += 1
+    # All other keys stay together: the rest of one part, then what lies beyond.
+    while i < second:
+        out_keys[to] = keys[i]
+        out_places[to] = places[i]
+        i += 1
+        to += 1
+    for at in range(j, len(keys)):
+        out_keys[at] = keys[at]
+        out_places[at] = places[at]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wex import limits
 from wex.engine.kernels.buffers import allocate, result
 from wex.engine.kernels.configs import run_configs
 from wex.engine.kernels.moving import run_moving
@@ -34,6 +33,7 @@ from wex.engine.kernels.types import (
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.own_letters import own_letters
 from wex.engine.machines.preferred import preferred_tables, without_choice
+from wex.engine.machines.room import first_room, more_room
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
 
@@ -66,11 +66,18 @@ class Machine:
     own: OwnLetters | None = None
 
     def run(
-        self, codes: NDArray[Any], clock: NDArray[np.int64], streams: Segments, *, last: bool
+        self,
+        codes: NDArray[Any],
+        clock: NDArray[np.int64],
+        streams: Segments,
+        *,
+        last: bool,
+        late: bool = False,
     ) -> KernelResult:
         """Return the windows of a batch and the starts that stay open; `last`: the streams end.
 
-        Windows by preference run otherwise: see `wex.engine.preferred_run`.
+        `late` says that `keep` chooses afterwards. Windows by preference run otherwise: see
+        `wex.engine.preferred_run`.
         """
         assert not isinstance(self.tables, Preferred)
         streams = Segments(*map(read_only, streams))
@@ -93,13 +100,12 @@ class Machine:
         else:
             kernel, states = run_moving, len(self.tables.move)
             lists = 2 * states + len(self.tables.chain_size) + 1
-        room = first_room(rows)
+        room = first_room(rows, late=late)
         while True:
             buffers = allocate(streams, room, last=last, lists=lists, states=states, block=BLOCK)
             if kernel(codes, clock, self.tables, self.clauses, streams, buffers, last):
                 return result(buffers, last=last, mixed=True)
-            limits.require("windows", 2 * room, "the windows of one batch")
-            room *= 4
+            room = more_room(room, late=late)
 
     def is_final(self, state: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which open starts make a window that ends with the last event of their stream.
@@ -119,11 +125,6 @@ class Machine:
         return np.zeros(
             len(slot), dtype=np.bool_
         )  # a start whose window has its length is no longer open
-
-
-def first_room(rows: int) -> int:
-    """Return for how many windows of a batch there is room at first; if there are more, it grows."""
-    return rows + (1 << 16)
 
 
 def machine_of(
@@ -163,6 +164,8 @@ def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:
     """Return the tables for windows of one fixed length; None: there are others."""
     if len(automata.chain_size) != 1 or clauses.until or clauses.cuts or clauses.limit >= 0:
         return None
+    if automata.final[automata.chain_first[0]]:
+        return None  # windows end everywhere in the chain
     after = np.unique(automata.leave[automata.leave >= 0])
     born = np.unique(automata.born[automata.born >= 0])
     alone = len(after) == 1 and automata.final[after[0]] and not automata.lasts[after[0]]

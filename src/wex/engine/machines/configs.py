@@ -18,7 +18,7 @@ import numpy as np
 from wex import limits
 from wex.automata.explore import explore
 from wex.compile.normal_form import NONE
-from wex.engine.kernels.registers import ENDING, IDLE, NO_SLOT, SLOTS
+from wex.engine.kernels.registers import ENDING, IDLE, IDLE_QUAD, NO_SLOT, PLACE, SLOTS
 from wex.engine.kernels.types import (
     BIRTH,
     DROP,
@@ -212,10 +212,16 @@ def _quads(
     for classes in product(range(count), repeat=4):
         word = sum(cls << bits * at for at, cls in enumerate(classes))
         config = np.arange(width)
+        performed = np.zeros(width, dtype=np.uint64)  # the events that act come first
+        ops = np.full(width, IDLE_QUAD, dtype=np.uint64)
         for at, cls in enumerate(classes):
-            quad_op[word] |= op[cls, config].astype(np.uint64) << np.uint64(16 * at)
+            own = op[cls, config].astype(np.uint64)
+            change = own ^ np.uint64(IDLE) | np.uint64(at << PLACE)
+            acts = own != np.uint64(IDLE)
+            ops ^= np.where(acts, change << (np.uint64(16) * performed), np.uint64(0))
+            performed += acts
             config = step[cls, config]
-        quad_step[word] = config
+        quad_step[word], quad_op[word] = config, ops
     return quad_step, quad_op
 
 

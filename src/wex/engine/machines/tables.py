@@ -9,6 +9,7 @@ import numpy as np
 from wex.automata.dfa import common_classes
 from wex.compile.normal_form import NONE
 from wex.engine.kernels.types import Automata
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,40 +51,55 @@ class MachineTables:
         self.by_letter = by_letter
         self.classes = codes_of(window, by_letter)
         self.uses_letters = len(window.letters.guards) > CODED
-        self.chains = self._chains()
+        self._limit = window.clauses.limit
+        self.chains = self._chains(self._fit & ~self.final)
 
     @property
     def count(self) -> int:
         """Return how many classes there are."""
         return len(self.until)
 
-    def _chains(self) -> list[list[int]]:
-        """Return the chains: rows of states in which each letter moves all starts on, or ends them all."""
-        states = len(self.move)
-        if states < CHAIN:
-            return []
-        occupied = np.zeros(states, dtype=np.bool_)
+    @cached_property
+    def _occupied(self) -> NDArray[np.bool_]:
+        """Tell which states can hold starts."""
+        occupied = np.zeros(len(self.move), dtype=np.bool_)
         pending = np.unique(self.born[self.born >= 0])
         while len(pending):
             occupied[pending] = True
             after = np.unique(self.move[pending])
             pending = after[(after >= 0) & ~occupied[after]]
-        alive = self.move >= 0
+        return occupied
+
+    @cached_property
+    def _fit(self) -> NDArray[np.bool_]:
+        """Tell in which states each letter moves all starts to the same state, or ends them."""
         following = self.move.max(axis=1)
-        single = np.where(alive, self.move, following[:, None]).min(axis=1) == following
-        fit = occupied & single & (following >= 0) & ~self.final
-        entered = np.zeros(states, dtype=np.int64)
-        for state in np.flatnonzero(occupied):
+        single = np.where(self.move >= 0, self.move, following[:, None]).min(axis=1) == following
+        fit: NDArray[np.bool_] = self._occupied & single & (following >= 0)
+        return fit
+
+    @cached_property
+    def _entered(self) -> NDArray[np.int64]:
+        """Return for each state from how many states starts come, birth as one of them."""
+        entered = np.zeros(len(self.move), dtype=np.int64)
+        for state in np.flatnonzero(self._occupied):
             after = np.unique(self.move[state])
             entered[after[after >= 0]] += 1
         entered[np.unique(self.born[self.born >= 0])] += 1
+        return entered
+
+    def _chains(self, fit: NDArray[np.bool_]) -> list[list[int]]:
+        """Return the chains: rows of states in which each letter moves all starts on, or ends them all."""
+        if np.count_nonzero(fit) < CHAIN:
+            return []
+        alive, following = self.move >= 0, self.move.max(axis=1)
         chains: list[list[int]] = []
         linked = {
             int(state): int(following[state])
             for state in np.flatnonzero(fit)
             if fit[following[state]]
             and following[state] != state
-            and entered[following[state]] == 1
+            and self._entered[following[state]] == 1
             and (alive[state] == alive[following[state]]).all()
         }
         heads = set(linked) - set(linked.values())
@@ -95,15 +111,34 @@ class MachineTables:
                 chains.append(chain)
         return chains
 
+    def _accepting_chains(self) -> list[list[int]]:
+        """Return the chains of states in which windows end, as in `any{1,50000}`.
+
+        All starts enter them at the same age, so that the first one in a chain is its oldest.
+        `within` would end some of them before others.
+        """
+        if self._limit is not None:
+            return []
+        chains = self._chains(self._fit & self.final)
+        return [chain for chain in chains if self._has_one_age(chain[0])]
+
+    def _has_one_age(self, state: int) -> bool:
+        """Tell whether all starts come into a state on one way from their birth."""
+        births = set(np.unique(self.born[self.born >= 0]).tolist())
+        while self._entered[state] == 1 and state not in births:
+            state = int(np.flatnonzero(self._occupied & (self.move == state).any(axis=1))[0])
+        return bool(self._entered[state] == 1)
+
     def automata(self) -> Automata:
         """Return the tables for moving lists; the states of a chain are numbered in a row."""
         states = len(self.move)
-        chained = [state for chain in self.chains for state in chain]
+        chains = [*self.chains, *self._accepting_chains()]
+        chained = [state for chain in chains for state in chain]
         free = sorted(set(range(states)) - set(chained))
         order = np.array([*chained, *free], dtype=np.int64)
         number = np.full(states + 1, -1, dtype=np.int32)  # its last entry is that of -1
         number[order] = np.arange(states)
-        sizes = [len(chain) for chain in self.chains]
+        sizes = [len(chain) for chain in chains]
         first = np.cumsum([0, *sizes])[:-1]
         chain_of = np.full(states, -1, dtype=np.int32)
         chain_of[: len(chained)] = np.repeat(np.arange(len(sizes)), sizes)

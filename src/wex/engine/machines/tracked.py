@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wex import limits
 from wex.engine.kernels.buffers import allocate, owners_of
 from wex.engine.kernels.programs import program_kernel
 from wex.engine.kernels.tracked import (
@@ -19,6 +18,7 @@ from wex.engine.kernels.tracked import (
 )
 from wex.engine.kernels.types import KernelResult, Segments, read_only
 from wex.engine.machines.own_letters import OwnRegisters, empty_registers
+from wex.engine.machines.room import first_room, more_room
 from wex.engine.machines.tables import MachineTables
 
 if TYPE_CHECKING:
@@ -68,13 +68,17 @@ class TrackedMachine:
         registers: OwnRegisters,
         *,
         last: bool,
+        late: bool = False,
     ) -> tuple[KernelResult, OwnRegisters]:
-        """Return the windows of a batch, the starts that stay open, and their registers."""
+        """Return the windows of a batch, the starts that stay open, and their registers.
+
+        `late` says that `keep` chooses afterwards.
+        """
         streams = Segments(*map(read_only, streams))
         kernel = program_kernel(self.own.program.source, tracked_kernel)
         rows = int((streams.end - streams.begin).sum())
         oldest = self.clauses.oldest_wins
-        room = rows + (1 << 16)
+        room = first_room(rows, late=late)
         while True:
             buffers = allocate(streams, room, last=last)
             taken = np.zeros(len(codes) if oldest else 0, dtype=np.bool_)
@@ -86,8 +90,7 @@ class TrackedMachine:
             if done:
                 break
             if done is False:
-                limits.require("windows", 2 * room, "the windows of one batch")
-                room *= 4
+                room = more_room(room, late=late)
         count = len(buffers.written)
         written = int(buffers.written[-1]) if count else 0
         open_starts = int(buffers.kept[-1]) if count and not last else 0

@@ -65,7 +65,12 @@ class FoldItems(ABC):
 
 
 class Fold(ABC):
-    """One fold: over which arguments of which events."""
+    """One fold: over which arguments of which events.
+
+    A fold `in_blocks` takes no longer for many ranges in several parts than for all of them at once.
+    """
+
+    in_blocks = False
 
     def __init__(self, aggregate: Aggregate) -> None:
         self.aggregate = aggregate

@@ -15,6 +15,8 @@ from wex.engine.input.batch import TextCodes
 from wex.engine.input.columns import combine_chunks
 from wex.engine.measures import Result, fold_of, shared_key
 from wex.engine.measures.labelled import LabelledFold
+from wex.engine.measures.panes import Ranges
+from wex.engine.measures.results import JoinedResults
 from wex.engine.state import schema
 from wex.theory.terms import Constant, Field
 from wex.threads import cached_property
@@ -27,13 +29,17 @@ if TYPE_CHECKING:
     from wex.compile.measures import Measure
     from wex.compile.plan import PlannedWindow
     from wex.engine.arrays import Bools
+    from wex.engine.eval.terms import Compute
     from wex.engine.input.batch import BatchView
     from wex.engine.labels import ParsedWindows
     from wex.engine.measures import Fold, FoldItems, Parts
-    from wex.engine.measures.panes import Panes, Ranges
+    from wex.engine.measures.panes import Panes
 
     Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
     Why = Callable[[int, int], str]  # the number of a fold, a window
+
+
+BLOCK = 1 << 16  # windows that are measured together
 
 
 class WindowMeasures:
@@ -45,7 +51,9 @@ class WindowMeasures:
         self.labelled: set[int] = set()  # folds over events with a label: nothing is carried over
         places: dict[tuple[object, ...], int] = {}
         self._read: list[list[int]] = []  # for each measure, the fold of each of its aggregates
+        self._compute: dict[str, Compute] = {}  # the arithmetic of each measure
         for measure in window.measures:
+            self._compute[measure.name] = compile_term(measure.value)
             read = []
             for aggregate in measure.aggregates:
                 place = places.setdefault(shared_key(aggregate), len(self.folds))
@@ -115,7 +123,8 @@ class WindowMeasures:
                 if value.bad is not None and value.bad.any():
                     raise fail(int(np.argmax(value.bad)), value.why, measure.name)
                 values.append(value)
-            results[measure.name] = _calculated(measure, values, size, fail)
+            compute = self._compute[measure.name]
+            results[measure.name] = _calculated(measure, compute, values, size, fail)
         return results
 
     def kept(self, results: dict[str, Result], size: int, fail: Fail) -> Bools | None:
@@ -140,6 +149,23 @@ class BatchMeasures:
     items: list[FoldItems | None]  # None: the fold depends on labels
     failures: list[NDArray[np.int64] | None]  # for each fold, how many failed before each pane
     faults: list[Faults]
+
+    def in_blocks(self, windows: Ranges, fail: Fail) -> dict[str, Result]:
+        """Return the measures of windows, block by block, so that what is computed stays in the cache."""
+        blocks = [slice(0, len(windows.low))]
+        constant = any(isinstance(measure.value, Constant) for measure in self.measuring.measures)
+        if not constant and all(fold.in_blocks for fold in self.measuring.folds):
+            blocks = list(windows.blocks(BLOCK))
+        if len(blocks) == 1:
+            return self.measures(windows, fail)
+        joined = JoinedResults(len(windows.low))
+        try:
+            for block in blocks:
+                part = Ranges(windows.low[block], windows.high[block])
+                joined.add(block, self.measures(part, _block_fails))
+        except _BlockFailsError:
+            return self.measures(windows, fail)  # finds the same failure as in one block
+        return joined.results
 
     def measures(
         self, windows: Ranges, fail: Fail, parsed: ParsedWindows | None = None
@@ -190,7 +216,17 @@ class BatchMeasures:
         ]
 
 
-def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -> Result:
+class _BlockFailsError(Exception):
+    """A window of a block has no result."""
+
+
+def _block_fails(_window: int, _why: str, _measure: str | None) -> Exception:
+    return _BlockFailsError()
+
+
+def _calculated(
+    measure: Measure, compute: Compute, values: list[Result], size: int, fail: Fail
+) -> Result:
     """Return the arithmetic of a measure on its aggregates."""
     if isinstance(measure.value, Field):
         return values[int(measure.value.name[1:])]
@@ -198,7 +234,7 @@ def _calculated(measure: Measure, values: list[Result], size: int, fail: Fail) -
         return Result(pa.repeat(measure.value.value, size))
     rows = _Results({f"#{at}": value for at, value in enumerate(values)}, size)
     faults = Faults()
-    calculated = np.asarray(compile_term(measure.value)(rows, 0, faults))
+    calculated = np.asarray(compute(rows, 0, faults))
     if faults.bad is not None:
         bad = np.broadcast_to(faults.bad, (size,))
         if size:

@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wex.engine.arrays import empty
 from wex.engine.input.columns import concat_arrays, spans, take
-from wex.engine.kernels.folds import scanned
+from wex.engine.kernels.folds import Survey, survey
+from wex.engine.kernels.types import read_only
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -109,10 +113,19 @@ class Ranges:
     high: Ints
 
     @cached_property
+    def _survey(self) -> Survey:
+        return Survey(*survey(read_only(self.low), read_only(self.high)))
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Return how many items each range has."""
+        sizes: Ints = np.subtract(self.high, self.low, out=empty(len(self.low), np.int64))
+        return sizes
+
+    @cached_property
     def filled(self) -> Bools | None:
         """Tell which ranges have items; None: all."""
-        filled = self.low < self.high
-        return None if filled.all() else filled
+        return None if self._survey.filled else self.low < self.high
 
     @cached_property
     def _some(self) -> Ranges:
@@ -131,8 +144,9 @@ class Ranges:
         Panes without items make ends equal that were not, so that beginnings may go back and forth.
         """
         low, high = self.low, self.high
-        if self.filled is not None:
-            low, high = low[self.filled], high[self.filled]
+        if self.filled is None:
+            return None if self._survey.in_order else np.lexsort((low, high))
+        low, high = low[self.filled], high[self.filled]
         if not ((high[1:] == high[:-1]) & (low[1:] < low[:-1])).any():
             return None
         return np.lexsort((low, high))
@@ -142,25 +156,35 @@ class Ranges:
         """Return the ranges that have items, and how many of them are cheap to scan."""
         return self._some.low, self._some.high, self._some.scannable
 
-    @cached_property
+    @property
     def scannable(self) -> int:
         """Return how many of the ranges, none of them empty, are cheap to scan."""
-        return scanned(self.low, self.high)
+        return self._survey.scanned
 
-    @cached_property
+    @property
     def slides(self) -> bool:
         """Tell whether no range is empty, all overlap much, and their beginnings ascend."""
-        low, high = self.low, self.high
-        if self.filled is not None or len(low) < 2 or low[-1] < low[0]:
+        if len(self.low) < 2 or not (self._survey.filled and self._survey.ascending):
             return False
-        overlap = int((high - low).sum()) > OVERLAP * int(high[-1] - low[0])
-        return overlap and bool((low[1:] >= low[:-1]).all())
+        return self._survey.total > OVERLAP * int(self.high[-1] - self.low[0])
 
     @property
     def scans(self) -> bool:
         """Tell whether no range is empty and all are cheap to scan."""
-        in_order = self.filled is None and self._order is None
-        return in_order and self.scannable == len(self.low)
+        in_order = self._survey.filled and self._survey.in_order
+        return in_order and self._survey.scanned == len(self.low)
+
+    def blocks(self, size: int) -> Iterator[slice]:
+        """Yield blocks of so many ranges, or one of all if blocks would share too many items."""
+        count = len(self.low)
+        if count > 2 * size:
+            begins = np.arange(0, count, size)
+            last = np.append(begins[1:], count) - 1
+            spans = self.high[last] - np.minimum.reduceat(self.low, begins)
+            if 4 * int(spans.sum()) <= 5 * int(self.high[-1] - self.low.min()):
+                yield from (slice(begin, begin + size) for begin in begins.tolist())
+                return
+        yield slice(0, count)
 
     def put(self, values: NDArray[Any], empty: float = 0) -> NDArray[Any]:
         """Return an array for all ranges, from one for those that have items."""

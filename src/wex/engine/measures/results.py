@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import empty
 from wex.engine.input.columns import arrow_type, concat_arrays
 from wex.engine.measures.fold import Result
 from wex.errors import DataError
@@ -81,6 +82,34 @@ def _joined(results: Sequence[Result]) -> Result:
             ]
         )
     return Result(np.concatenate(arrays), known)
+
+
+class JoinedResults:
+    """The measures of so many windows, of which blocks are added, one after the other."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: dict[str, NDArray[Any]] = {}
+        self._known: dict[str, NDArray[np.bool_]] = {}
+
+    def add(self, block: slice, results: dict[str, Result]) -> None:
+        """Add the measures of some windows; they are all numbers."""
+        for name, result in results.items():
+            assert isinstance(result.values, np.ndarray)
+            if name not in self._values:
+                self._values[name] = empty(self._size, result.values.dtype)
+            self._values[name][block] = result.values
+            if result.known is not None and name not in self._known:
+                self._known[name] = np.ones(self._size, dtype=np.bool_)
+            if result.known is not None:
+                self._known[name][block] = result.known
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Return the measures of all windows."""
+        return {
+            name: Result(values, self._known.get(name)) for name, values in self._values.items()
+        }
 
 
 def too_far(result: Result, type_: Type) -> NDArray[np.bool_] | None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 class FloatStats(Fold):
     """Sum, least and greatest of floats."""
 
+    in_blocks = True
+
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {
             "total": pa.float64(), "least": pa.float64(), "most": pa.float64(), "n": pa.int64()
@@ -75,7 +77,7 @@ class FloatStats(Fold):
 
     def result(self, name: str, parts: Parts) -> Result:
         total, n = as_numpy(parts["total"]), as_numpy(parts["n"])
-        known = None if n.all() else n > 0
+        known = None if n.min(initial=1) > 0 else n > 0
         if name in ("min", "max"):
             return Result(as_numpy(parts["least" if name == "min" else "most"]), known)
         bad = np.isnan(total)
@@ -106,7 +108,7 @@ class _FloatItems(FoldItems):
         parts = {
             name: pa.array(ranges.put(column)) for name, column in zip(names, folded, strict=True)
         }
-        return {**parts, "n": pa.array(counted.high - counted.low)}
+        return {**parts, "n": pa.array(counted.sizes)}
 
 
 class Spread(Fold):

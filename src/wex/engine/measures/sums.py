@@ -41,6 +41,8 @@ HALF = 32  # whole numbers are summed in two halves, so that no sum overflows
 class Count(Fold):
     """How many events count."""
 
+    in_blocks = True
+
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"n": pa.int64()}
 
@@ -63,11 +65,13 @@ class _CountItems(FoldItems):
 
     def fold(self, windows: Ranges) -> Parts:
         ranges = self.items.ranges(windows)
-        return {"n": pa.array(ranges.high - ranges.low)}
+        return {"n": pa.array(ranges.sizes)}
 
 
 class Truths(Fold):
     """Of how many events a predicate is true, and of how many it is known."""
+
+    in_blocks = True
 
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"true": pa.int64(), "known": pa.int64()}
@@ -114,6 +118,8 @@ class _SumItems(FoldItems):
 
 class WholeSum(Fold):
     """The sum of whole numbers, in two halves."""
+
+    in_blocks = True
 
     def types_of(self, rows: BatchView) -> dict[str, pa.DataType]:
         return {"high": pa.int64(), "low": pa.int64(), "n": pa.int64()}

@@ -8,7 +8,7 @@ panes. The columns are named in `schema`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +20,10 @@ from wex.errors import StateError
 from wex.framing import Frame, require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wex.engine.arrays import Ints
+    from wex.engine.state.shelf import Shelf
 
 
 FRAME = Frame(
@@ -38,10 +39,14 @@ WITH_ROWS = "-rows"  # the end of the fingerprint of an engine whose states have
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Tables with the columns of `wex.engine.state.schema`; `lists` are the lists by name."""
+    """Tables with the columns of `wex.engine.state.schema`; `lists` are the lists by name.
+
+    `shelves` are lists that short batches have divided; they say nothing that `lists` do not.
+    """
 
     streams: pa.Table
     lists: dict[str, pa.Table]
+    shelves: Mapping[str, Shelf] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -151,8 +156,9 @@ def _other_spec(saved: str, fingerprint: str) -> StateError:
 def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
     """Return a table as bytes, compressed if that is asked for and pays."""
     sink = pa.BufferOutputStream()
+    # Arrow would compress on threads of its own, which wait for each other on a busy worker.
     pays = compressed and table.nbytes >= WORTH_COMPRESSING
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if pays else None)
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if pays else None, use_threads=False)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
@@ -161,7 +167,8 @@ def to_ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
 
 def from_ipc(content: bytes) -> pa.Table:
     """Return the table in some bytes."""
-    with pa.ipc.open_stream(content) as reader:
+    options = pa.ipc.IpcReadOptions(use_threads=False)
+    with pa.ipc.open_stream(content, options=options) as reader:
         return reader.read_all()
 
 

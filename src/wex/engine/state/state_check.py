@@ -206,6 +206,8 @@ def _check_window(state: State, at: int, window: Window, engine: Engine, events:
     _check_slots(
         window.machine, held.column(schema.SLOT).to_numpy(), states, owners, ends - 1 - starts
     )
+    for name in window.register_types():
+        require(not held.column(name).null_count, "a register of an open start has no value")
     if window.closing is not None:
         _whole_numbers(held.column(schema.CLOSES), schema.CLOSES)
     if window.planned.clauses.prefers:

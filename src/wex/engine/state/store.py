@@ -2,7 +2,8 @@
 
 A batch writes the states of its streams as a new layer on top. Layers of similar size are joined,
 and overwritten states are dropped then. So the cost of a batch grows with the number of its own
-streams, times a logarithm, and not with the number of all streams.
+streams, times a logarithm, and not with the number of all streams. A stream with many open starts is kept
+by itself: joining layers would copy them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from wex.engine.state.state import State
 
 
+MANY = 4096  # rows in the lists of a stream that is kept by itself
+ALONE = -2  # instead of the layer of such a stream
+
+
 class StateStore:
     """The states of streams by key."""
 
@@ -35,6 +40,7 @@ class StateStore:
         self._layers: list[tuple[State, Ints]] = []  # states, and the numbers of their streams
         self._layer = np.empty(0, dtype=np.int64)  # by number: the layer, and the row in it
         self._row = np.empty(0, dtype=np.int64)
+        self._alone: dict[int, State] = {}  # by number
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -63,6 +69,13 @@ class StateStore:
         if len(new) == len(known):
             return fresh(len(known), keys)
         parts, places = [], []
+        alone = np.flatnonzero((known >= 0) & (self._layer[known] == ALONE))
+        for place in alone.tolist():
+            part = self._alone[int(known[place])]
+            parts.append(part if fit is None else fit(part))
+            places.append(np.array([place]))
+        if len(parts) == len(known):
+            return parts[0] if len(parts) == 1 else joined(parts)
         for layer, (state, _) in enumerate(self._layers):
             here = np.flatnonzero((known >= 0) & (self._layer[known] == layer))
             if len(here):
@@ -79,6 +92,7 @@ class StateStore:
     def change(self, fit: Callable[[State], State]) -> None:
         """Replace all states, by states whose columns have other types."""
         self._layers = [(fit(state), numbers) for state, numbers in self._layers]
+        self._alone = {number: fit(state) for number, state in self._alone.items()}
 
     def store(self, keys: pa.Table, state: State) -> None:
         """Store the states of streams, in place of their earlier states."""
@@ -99,6 +113,12 @@ class StateStore:
                 more = np.full(2 * len(self._numbers) - len(self._layer), -1, dtype=np.int64)
                 self._layer = np.concatenate([self._layer, more])
                 self._row = np.concatenate([self._row, more])
+        if state.size == 1 and sum(table.num_rows for table in state.lists.values()) >= MANY:
+            number = int(known[0])
+            self._alone[number], self._layer[number] = state, ALONE
+            return
+        for number in known[self._layer[known] == ALONE].tolist():
+            del self._alone[number]
         self._layers.append((state, known))
         self._settle(len(self._layers) - 1)
         with suppress(pa.ArrowException):  # too large for one array: then layers stay apart
@@ -124,7 +144,12 @@ class StateStore:
         """Return the states of all streams; None: there are none."""
         while len(self._layers) > 1:
             self._join_last()
-        return self._layers[0][0] if self._layers else None
+        if not self._alone:
+            return self._layers[0][0] if self._layers else None
+        states = list(self._alone.values())
+        for state, numbers in self._layers:
+            states.append(state.take(np.flatnonzero(self._layer[numbers] == 0)))
+        return joined(states)
 
 
 def _hashable(column: pa.ChunkedArray) -> list[object]:
