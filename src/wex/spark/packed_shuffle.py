@@ -26,6 +26,8 @@ Batches = Iterator[pa.RecordBatch]
 BLOBS = pa.schema([("bucket", pa.int32()), ("first", pa.int64()), ("rows", pa.binary())])
 BLOBS_IN_SPARK = "bucket int, first long, rows binary"
 MOST_ROWS = 1 << 20  # that are packed together
+FEWEST_ROWS = 1 << 16
+BLOB_ROWS = 1 << 14  # larger blobs cost the JVM more: its heap has a way of its own for large arrays
 BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
@@ -112,13 +114,14 @@ def packing_function(
     names: list[str], keys: tuple[str, ...], first_order: str | None, labels: list[int]
 ) -> Callable[[Batches], Batches]:
     """Return the function that packs the rows of a partition."""
+    rows = min(MOST_ROWS, max(FEWEST_ROWS, BLOB_ROWS * len(labels)))
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from wex.engine.packing import blobs  # noqa: PLC0415  (on the worker)
         from wex.spark.worker import joined  # noqa: PLC0415
         from wex.spark.worker_heap import settle  # noqa: PLC0415
 
-        for table in joined(batches, MOST_ROWS):
+        for table in joined(batches, rows):
             named = table.rename_columns(names)
             for blob in blobs(named, keys, first_order, len(labels)):
                 yield _blob_row(labels[blob.bucket], blob.first, blob.data)
