@@ -57,20 +57,17 @@ def find(
 
 def check_threads(threads: int | None) -> None:
     """Raise an error unless a number of threads is None or at least 1."""
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
+    if threads is not None and (type(threads) is not int or threads < 1):
         message = f"threads must be a positive whole number, got {threads!r}"
         raise WexError("wrong-argument", message, "leave it out to use all cores for much data")
 
 
 def _run_once(engine: Engine, data: Data, threads: int | None = None) -> pa.Table:
     """Return what an engine finds in data that is all there is."""
-    from wex.engine.input.prepare import PreparedInput  # noqa: PLC0415
-    from wex.engine.ranges.division import Workers, run_divided, threads_for  # noqa: PLC0415
+    from wex.engine.ranges.division import find_divided  # noqa: PLC0415
 
     with arrow_errors():
-        prepared = PreparedInput(engine, data)
-        batch = prepared.batch(engine.fresh(len(prepared.starts)))
-        return run_divided(engine, batch, Workers(threads_for(batch.rows, threads)))
+        return find_divided(engine, table_of(data), threads)
 
 
 Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found, rows in all

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from wex.engine.data_errors import assumption_error
 from wex.engine.engine import report_order
+from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges.composition import (
     composed,
     first_entry,
@@ -28,6 +29,7 @@ from wex.engine.ranges.composition import (
     synchronised,
 )
 from wex.engine.ranges.crossing import crossing_windows, merged, some_windows
+from wex.engine.ranges.key_ranges import key_ranges
 from wex.engine.ranges.range_run import run_range
 from wex.errors import DataError
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     Made = TypeVar("Made")
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
-LEAST = 1 << 16  # events of a range, unless their number is given
+LEAST = 1 << 16  # events of a range
 LOOK = (1 << 9, 1 << 15)  # events after a border in which the states may become known
 
 logger = logging.getLogger("wex")
@@ -77,15 +79,35 @@ class Workers:
             return [task.result() for task in tasks]
 
 
-def run_divided(engine: Engine, batch: Batch, workers: Workers) -> pa.Table:
-    """Return what `engine.run` finds in new streams that end with the batch."""
-    if workers.threads == 1:
-        return run_whole(engine, batch)
-    reason = slow_in_threads(engine)
+def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> pa.Table:
+    """Return what an engine finds in data that is all there is, on some threads.
+
+    Data of many streams is divided by keys, and then prepared and run range by range. Otherwise it
+    is sorted first, and divided into parts of about the same number of events.
+    """
+    count = threads_for(data.num_rows, threads)
+    reason = slow_in_threads(engine) if count > 1 else None
     if reason is not None:
         logger.info("one thread: %s", reason)
-        return run_whole(engine, batch)
-    return run_parts(engine, batch, list(parts_of(engine, batch, workers.threads)), workers)
+    if count == 1 or reason is not None:
+        return run_whole(engine, _batch(engine, data))
+    workers, keys = Workers(count), engine.stream.partition_by
+    ranges = key_ranges(data, keys, count) if data.num_rows >= count * LEAST else None
+    if ranges is not None:
+        try:
+            parts = workers.map(
+                lambda part: run_whole(engine, _batch(engine, part.rows(data, keys[0]))), ranges
+            )
+        except DataError:
+            return run_whole(engine, _batch(engine, data))
+        return pa.concat_tables(parts)
+    batch = _batch(engine, data)
+    return run_parts(engine, batch, list(parts_of(engine, batch, count)), workers)
+
+
+def _batch(engine: Engine, data: pa.Table) -> Batch:
+    prepared = PreparedInput(engine, data)
+    return prepared.batch(engine.fresh(len(prepared.starts)))
 
 
 def run_whole(engine: Engine, batch: Batch) -> pa.Table:
@@ -105,7 +127,7 @@ def run_parts(
     engine: Engine, batch: Batch, parts: Sequence[Part], workers: Workers
 ) -> pa.Table:
     """Return what `engine.run` finds in new streams, part by part."""
-    if len(parts) == 1 and not parts[0].borders:
+    if len(parts) <= 1 and not any(part.borders for part in parts):
         return run_whole(engine, batch)
     tables: list[list[pa.Table]] = [[] for _ in parts]
     together = [number for number, part in enumerate(parts) if not part.borders]
@@ -125,12 +147,10 @@ def run_parts(
     return pa.concat_tables([table for of_part in tables for table in of_part])
 
 
-def parts_of(
-    engine: Engine, batch: Batch, threads: int, least: int = LEAST
-) -> Iterable[Part]:
-    """Yield parts of about the same number of events, a range of at least so many."""
+def parts_of(engine: Engine, batch: Batch, threads: int) -> Iterable[Part]:
+    """Yield parts of about the same number of events."""
     sizes = batch.end - batch.begin
-    share = max(int(sizes.sum()) // threads, least, 1)
+    share = max(int(sizes.sum()) // threads, LEAST)
     reason = obstacle(engine)
     if reason is not None and (sizes > share).any():
         logger.info("a long stream runs in one thread: %s", reason)
