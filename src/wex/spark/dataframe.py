@@ -21,6 +21,7 @@ from wex.engine.streaming.rules import rules_of, with_order
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.spark.dead_letters import BadRowHandling, bad_row_handling, new_run
 from wex.spark.internals import spark_schema_of
+from wex.spark.ranges import check_ranges, ranged_windows
 from wex.spark.schemas import arrow_schema, quoted
 from wex.spark.session import check_workers
 from wex.spec import as_spec
@@ -57,6 +58,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     bad_rows: BadRows = "fail",
     bad_rows_to: str | PathLike[str] | None = None,
     observation: Observation | None = None,
+    ranges: int = 1,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
@@ -65,13 +67,15 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     `row_index`, as rows of a DataFrame have no place. A column that is missing or of another type
     is an error before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
-    `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
+    `streams`, `windows` and `bad` rows. Without `partition by`, a batch is divided into at least so many
+    `ranges` of time, each a task: three small jobs run at once to find them. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
     """
     written = as_spec(spec)
     filled = with_order(written, partition_by, order_by)
     engine = engine_of(filled)
     handling = bad_row_handling(bad_rows, bad_rows_to)
+    check_ranges(ranges)
 
     def transform(frame: DataFrame) -> DataFrame:
         check_workers(frame.sparkSession)
@@ -81,9 +85,9 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
                 handling.letters.refuse_used()
             runs = rows_engine(filled, _columns(frame)) if rows else engine
             if observation is None and handling.choice == "fail":
-                return _mapped(runs, frame, tally=False)
+                return _mapped(runs, frame, tally=False, ranges=ranges)
             return counted(
-                windows_and_tally(runs, frame, handling, new_run()),
+                windows_and_tally(runs, frame, handling, new_run(), ranges=ranges),
                 observation or metrics_name(engine),
                 rows=rows,
             )
@@ -109,13 +113,18 @@ def metrics_name(engine: Engine) -> str:
 
 
 def windows_and_tally(
-    engine: Engine, frame: DataFrame, handling: BadRowHandling | None = None, run: str = ""
+    engine: Engine,
+    frame: DataFrame,
+    handling: BadRowHandling | None = None,
+    run: str = "",
+    *,
+    ranges: int = 1,
 ) -> DataFrame:
     """Return windows, and among them rows without a window that hold counts: see `counted`.
 
     Rows are the only output of a worker. `run` is a prefix of the names of files of bad rows.
     """
-    return _mapped(engine, frame, tally=True, handling=handling, run=run)
+    return _mapped(engine, frame, tally=True, handling=handling, run=run, ranges=ranges)
 
 
 def counted(tallied: DataFrame, name: Observation | str, *, rows: bool = False) -> DataFrame:
@@ -151,12 +160,17 @@ def _mapped(
     tally: bool,
     handling: BadRowHandling | None = None,
     run: str = "",
+    ranges: int = 1,
 ) -> DataFrame:
     """Return the windows of a batch DataFrame; columns that do not fit are an error."""
     schema = arrow_schema(frame.schema, engine)
     result = SortedScan(engine).feed(schema.empty_table())
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
+    if ranges > 1 and not stream.partition_by and handling.choice == "fail" and CORRUPT not in plain:
+        divided = ranged_windows(engine, chosen, plain, result.schema, ranges, tally=tally)
+        if divided is not None:
+            return divided
     ties = [
         name
         for name, type_ in stream.fields

@@ -1,6 +1,6 @@
 """Windows that cross the borders of ranges: open starts, joined with the ends of phantoms.
 
-Along the ranges a start moves from slot to slot with the phantom that stands for it. Its windows are
+Along the ranges a start moves from state to state with the phantom that stands for it. Its windows are
 those of these phantoms. Their measures are folded over the panes of all ranges on the way, in the
 order of the stream.
 """
@@ -49,7 +49,7 @@ def crossing_windows(
     starts = _joined([border.starts for border in borders])
     ends = _joined([border.ends for border in borders])
     pairs = _pairs(borders, starts, ends, window.machine.clauses.limit)
-    ranges = np.repeat(np.arange(len(borders)), [len(border.ends.slot) for border in borders])
+    ranges = np.repeat(np.arange(len(borders)), [len(border.ends.state) for border in borders])
     first, last = starts.position[pairs.starts], ends.position[pairs.ends]
     measures, kept = _measured(engine, window, batch, borders, first, last)
     if kept is not None and not kept.all():
@@ -73,7 +73,7 @@ def _joined(parts: Sequence[Places]) -> Places:
     times = [part.time for part in parts if part.time is not None]
     return Places(
         np.concatenate([part.position for part in parts]),
-        np.concatenate([part.slot for part in parts]),
+        np.concatenate([part.state for part in parts]),
         np.concatenate([part.clock for part in parts]),
         concat_arrays(times) if times else None,
     )
@@ -82,17 +82,17 @@ def _joined(parts: Sequence[Places]) -> Places:
 def _pairs(borders: Sequence[Border], starts: Places, ends: Places, limit: int) -> Pairs:
     """Return which starts end where, following the phantoms from range to range."""
     is_open = np.empty(0, dtype=np.int64)  # starts, by number
-    slots = np.empty(0, dtype=np.int64)
+    states = np.empty(0, dtype=np.int64)
     parts = []
     starts_before = ends_before = 0
     for border in borders:
-        own_ends = np.arange(ends_before, ends_before + len(border.ends.slot))
+        own_ends = np.arange(ends_before, ends_before + len(border.ends.state))
         if len(is_open) and len(own_ends):
-            parts.append(_meeting(is_open, slots, own_ends, border.ends.slot))
-        is_open, slots = _moved(is_open, slots, border.passed)
-        opened = np.arange(starts_before, starts_before + len(border.starts.slot))
+            parts.append(_meeting(is_open, states, own_ends, border.ends.state))
+        is_open, states = _moved(is_open, states, border.passed)
+        opened = np.arange(starts_before, starts_before + len(border.starts.state))
         is_open = np.concatenate([is_open, opened])
-        slots = np.concatenate([slots, border.starts.slot])
+        states = np.concatenate([states, border.starts.state])
         starts_before, ends_before = starts_before + len(opened), ends_before + len(own_ends)
     none = np.empty(0, dtype=np.int64)
     pairs = Pairs(
@@ -108,22 +108,22 @@ def _pairs(borders: Sequence[Border], starts: Places, ends: Places, limit: int) 
     return Pairs(pairs.starts[order], pairs.ends[order])
 
 
-def _meeting(is_open: Ints, slots: Ints, ends: Ints, end_slots: Ints) -> Pairs:
-    """Return all pairs of a start and an end in one slot."""
-    order = np.argsort(slots, kind="stable")
-    low = np.searchsorted(slots[order], end_slots, side="left")
-    high = np.searchsorted(slots[order], end_slots, side="right")
+def _meeting(is_open: Ints, states: Ints, ends: Ints, end_states: Ints) -> Pairs:
+    """Return all pairs of a start and an end in one state."""
+    order = np.argsort(states, kind="stable")
+    low = np.searchsorted(states[order], end_states, side="left")
+    high = np.searchsorted(states[order], end_states, side="right")
     return Pairs(is_open[order[spans(low, high)]], np.repeat(ends, high - low))
 
 
-def _moved(is_open: Ints, slots: Ints, passed: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Return the starts that are still open after a range, and their slots then."""
+def _moved(is_open: Ints, states: Ints, passed: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Return the starts that are still open after a range, and their states then."""
     before, after = passed
     order = np.argsort(before)
-    place = np.minimum(np.searchsorted(before[order], slots), max(len(before) - 1, 0))
+    place = np.minimum(np.searchsorted(before[order], states), max(len(before) - 1, 0))
     if not len(before):
-        return is_open[:0], slots[:0]
-    left = before[order][place] == slots
+        return is_open[:0], states[:0]
+    left = before[order][place] == states
     return is_open[left], after[order][place][left]
 
 

@@ -1,7 +1,7 @@
 """One range of a stream: the windows inside it, and its part in the windows that cross its borders.
 
-A start that was open before the range is not known here. Each slot that is in use has a *phantom*
-instead, which stands for all starts in it: they move together, so that the windows of the phantom
+A start that was open before the range is not known here. Each window state that is in use has a
+*phantom* instead, which stands for all starts in it: they move together, so that the windows of the phantom
 are windows of each of them. Phantoms have panes before the first, as none of their events is here.
 """
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from wex.engine.window_run import FoundWindows
 
 
-NO_SLOT = -1
 END = "end"  # in the panes of a border: the position after their last event
 
 
@@ -40,7 +39,7 @@ class Places(NamedTuple):
     """Events that a border keeps: open starts, or ends of phantoms, a row each."""
 
     position: Ints
-    slot: Ints  # of an open start after the range, of an end before it
+    state: Ints  # the window state: of an open start after the range, of an end before it
     clock: Ints  # what `within` measures; 0 without `within`
     time: pa.Array | None  # the first order column, if there is one
 
@@ -49,7 +48,7 @@ class Places(NamedTuple):
 class Border:
     """What a range has of the windows of one window expression that cross its borders.
 
-    `passed` are the slots of phantoms that are still open, before and after the range. The panes
+    `passed` are the window states of phantoms that are still open, before and after the range. The panes
     are those from which the measures of all such windows can be computed: they are cut at open starts and
     behind the ends of phantoms.
     """
@@ -62,11 +61,15 @@ class Border:
 
 @dataclass(frozen=True, eq=False)
 class RangeResult:
-    """The windows that begin and end in a range, and its borders, for each window expression."""
+    """The windows that begin and end in a range, its borders, and the states of machines after it.
+
+    Each has one of them for each window expression.
+    """
 
     batch: Batch
     windows: list[FoundWindows]
     borders: list[Border]
+    states: tuple[int | None, ...]
 
 
 def run_range(
@@ -81,13 +84,14 @@ def run_range(
     codes = engine.codes(batch)
     engine.conformity_check.check(batch, conformity_of(engine, entry, times))
     rows = BatchView(batch, engine.guarded - engine.nullable)
-    windows, borders = [], []
+    windows, borders, states = [], [], []
     for number, (window, own) in enumerate(zip(engine.windows, codes, strict=True)):
         run = RangeRun(engine, window, number, batch, rows, engine.fresh(1), last=last)
-        run.entry = entry.windows[number]
+        run.entry = int(window.automaton.machine_state[entry.windows[number]])
         windows.append(run.windows(own))
         borders.append(run.border())
-    return RangeResult(batch, windows, borders)
+        states.append(run.state_after)
+    return RangeResult(batch, windows, borders, tuple(states))
 
 
 class RangeRun(WindowRun):
@@ -102,7 +106,7 @@ class RangeRun(WindowRun):
     def _segments(self) -> Segments:
         """Return the range, with a phantom in each slot that is in use before it."""
         plain = super()._segments()
-        slots = self.phantoms = self._phantoms()
+        slots, self.phantoms = self._phantoms()
         clock = np.zeros(len(slots), dtype=np.int64)
         if len(self.clock):
             # The youngest start that a phantom can stand for is the event before the range.
@@ -115,10 +119,18 @@ class RangeRun(WindowRun):
             slot=slots,
         )
 
-    def _phantoms(self) -> Ints:
+    def _phantoms(self) -> tuple[Ints, Ints]:
+        """Return the slots of phantoms, and their window states."""
         if self._begin == int(self.batch.first[0]):  # the first events of the stream
-            return np.empty(0, dtype=np.int64)
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         return self.window.automaton.slots(self.entry)
+
+    @property
+    def state_after(self) -> int | None:
+        """Return the state after the range; None: it is the last one."""
+        if self.last_batch:
+            return None
+        return int(self.window.automaton.state_of[self.result.state[0]])
 
     def found(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that begin and end in the range."""
@@ -133,25 +145,28 @@ class RangeRun(WindowRun):
     def border(self) -> Border:
         """Return what the range has of windows that cross its borders."""
         pane, slot = self.result.pane, self.result.slot
+        states = slot
+        if len(pane):
+            states = self.window.automaton.window_states(int(self.result.state[0]), slot)
         if len(self.clock) and len(pane):
             old = pane < 0
             rows = np.where(old, self._begin - 1, pane + self._begin)
             in_time = self._in_time(self.clock[rows], np.zeros_like(pane))
-            pane, slot = pane[in_time], slot[in_time]
+            pane, states = pane[in_time], states[in_time]
         own = pane >= 0
-        starts = self._places(pane[own] + self._begin, slot[own])
-        passed = (self.phantoms[pane[~own]], slot[~own])
+        starts = self._places(pane[own] + self._begin, states[own])
+        passed = (self.phantoms[pane[~own]], states[~own])
         ends = self._places(self.crossing.end, self.phantoms[self.crossing.start])
         return Border(starts, ends, passed, self._panes(starts, ends, passes=len(passed[0]) > 0))
 
-    def _places(self, rows: Ints, slots: Ints) -> Places:
+    def _places(self, rows: Ints, states: Ints) -> Places:
         times = None
         if self.engine.stream.order_by:
             column = combine_chunks(self.batch.table.column(self.engine.stream.order_by[0]))
             times = take(column, rows)
         clock = self.clock[rows] if len(self.clock) else np.zeros(len(rows), dtype=np.int64)
         position = int(self.batch.position[0])
-        return Places(rows - self._begin + position, slots, clock, times)
+        return Places(rows - self._begin + position, states, clock, times)
 
     def _panes(self, starts: Places, ends: Places, *, passes: bool) -> pa.Table:
         """Return the panes of windows that cross the borders, without events that are in none."""
