@@ -60,8 +60,7 @@ def _by_group(batches: Batches, names: list[str]) -> Iterator[tuple[int, pa.Tabl
         row = 0
         while row < batch.num_rows:
             own = groups[row].as_py()
-            # Groups ascend, so that equal ones are adjacent.
-            end = row + int((groups.to_numpy()[row:] == own).sum())
+            end = row + int((groups.to_numpy()[row:] == own).sum())  # equal ones are adjacent
             if own != group and waiting:
                 yield group, pa.Table.from_batches(waiting)
                 waiting = []

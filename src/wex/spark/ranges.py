@@ -51,7 +51,7 @@ MOST_EVENTS = 1 << 23  # of a range, which a task has in memory as a whole
 MOST_RANGES = 1000
 LOOK = 1 << 13  # events after a border in which the states may become known
 MOST_BEFORE = 1 << 16  # events before a range that it can be given
-ACCURACY = 100_000  # of the quantiles: their ranks are off by the number of events / this
+ACCURACY = 10_000  # of the quantiles: their ranks are off by the number of events / this
 RANGE, GROUP, BORDER = "wex_range", "wex_group", "wex_border"
 NTZ_EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 
@@ -181,7 +181,7 @@ def _cuts(
     count = min(max(ranges, -(-events // MOST_EVENTS)), MOST_RANGES)
     if events < count or count < 2:
         return events, []
-    near = (rows_before(engine) + LOOK) / events
+    near = (rows_before(engine) + LOOK) / events + 2 / ACCURACY
     shares = [at for border in range(1, count) for at in (border / count, border / count + near)]
     value = order.column
     quantiles = F.percentile_approx(
@@ -233,7 +233,9 @@ def _divided(
     ties = [
         name for name, type_ in stream.fields if type_ != OTHER and name not in stream.order_by
     ]
-    by = [RANGE, *(plain[name] for name in (*stream.order_by, *ties))]
+    # In the order of time, the ranges of a partition come one after the other. To sort by their
+    # numbers first would cost Spark its radix sort.
+    by = [plain[name] for name in (*stream.order_by, *ties)]
     divided = rows.select("*", number.alias(RANGE)).repartition(len(tasks), RANGE)
     events = _named(rows, plain)
     inner = pa.schema(
