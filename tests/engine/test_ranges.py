@@ -107,7 +107,9 @@ def test_a_window_crosses_all_borders() -> None:
 
 
 def test_starts_of_several_ranges_end_together() -> None:
-    cut_at("stream s (x real) window w match any+ [x = 9] " + MEASURE, [1, 2, 9, 4, 5, 9, 9], 2, 4, 5)
+    cut_at(
+        "stream s (x real) window w match any+ [x = 9] " + MEASURE, [1, 2, 9, 4, 5, 9, 9], 2, 4, 5
+    )
     cut_at("stream s (x real) window w match any{3} " + MEASURE, [1, 2, 9, 4, 5, 9, 9], 1, 2, 4, 5)
     cut_at("stream s (x real) window w match any{9} " + MEASURE, list(range(30)), 4, 5, 20)
 
@@ -169,7 +171,7 @@ def test_a_rate_counts_over_borders() -> None:
     )
     for gap in (1, 2, 3):
         times = pa.array([n * gap * 1_000_000 for n in range(9)], pa.timestamp("us"))
-        cut_at(text, [1.0] * 9, 2, 3, 7, t=times)  # type: ignore[arg-type]
+        cut_at(text, [1.0] * 9, 2, 3, 7, t=times)
 
 
 def test_faults_are_those_of_one_piece() -> None:
@@ -219,13 +221,14 @@ KEYED = "stream s (k {type}, x int) partition by k window w match [x > x[-1]]+ m
 @pytest.mark.parametrize("type_", ["string", "int", "real", "bool", "date"])
 def test_keys_of_all_types_are_divided_in_their_order(type_: str) -> None:
     random = np.random.default_rng(1)
-    keys: list[object] = {
+    by_type: dict[str, list[object]] = {
         "string": ["a", "b", "ä", "", None, "z"],
         "int": [1, -5, None, 2**60, 3, 4],
         "real": [0.0, -0.0, float("nan"), None, float("inf"), 1.5],
         "bool": [True, False, None],
         "date": [date(2020, 1, 1), None, date(1960, 1, 1)],
-    }[type_]
+    }
+    keys = by_type[type_]
     chosen = [keys[at] for at in random.integers(0, len(keys), 9000)]
     rows = pa.table({"k": pa.array(chosen), "x": random.integers(0, 9, 9000)})
     spec = wex.parse(KEYED.format(type=type_))
@@ -256,9 +259,12 @@ def test_find_may_be_called_from_any_thread() -> None:
 
 def test_limits_hold_in_threads() -> None:
     spec = wex.parse("stream s (x int) window w match any+")
-    with patch.object(division, "LEAST", 100), wex.limits.raised(windows=10_000):
-        with pytest.raises(wex.LimitError):
-            wex.find(spec, {"x": list(range(3000))}, threads=2)
+    with (
+        patch.object(division, "LEAST", 100),
+        wex.limits.raised(windows=10_000),
+        pytest.raises(wex.LimitError),
+    ):
+        wex.find(spec, {"x": list(range(3000))}, threads=2)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])

@@ -167,7 +167,12 @@ def _mapped(
     result = SortedScan(engine).feed(schema.empty_table())
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
-    if ranges > 1 and not stream.partition_by and handling.choice == "fail" and CORRUPT not in plain:
+    if (
+        ranges > 1
+        and not stream.partition_by
+        and handling.choice == "fail"
+        and CORRUPT not in plain
+    ):
         divided = ranged_windows(engine, chosen, plain, result.schema, ranges, tally=tally)
         if divided is not None:
             return divided

@@ -230,9 +230,7 @@ def _divided(
         (place,) = order.numbers(pa.chunked_array([pa.array([cut.place])]))
         number = F.when(order.column < order.literal(place.as_py()), groups[at]).otherwise(number)
     stream = engine.stream
-    ties = [
-        name for name, type_ in stream.fields if type_ != OTHER and name not in stream.order_by
-    ]
+    ties = [name for name, type_ in stream.fields if type_ != OTHER and name not in stream.order_by]
     # In the order of time, the ranges of a partition come one after the other. To sort by their
     # numbers first would cost Spark its radix sort.
     by = [plain[name] for name in (*stream.order_by, *ties)]

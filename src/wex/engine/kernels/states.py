@@ -5,7 +5,7 @@ Two runs that meet stay together, so that most automata soon have one run left.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ MOST_ROWS = 64  # between two looks at which runs have met
 
 @compiled
 def run_states(
-    codes: NDArray[np.uint8],
+    codes: NDArray[Any],
     classes: Ints,
     step: NDArray[np.int32],
     live: NDArray[np.bool_],

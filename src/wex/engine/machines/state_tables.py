@@ -77,7 +77,8 @@ def _config_table(
     """Return the automaton of configs, without their slots."""
     numbers: dict[tuple[object, ...], int] = {}
     state_of = np.empty(len(machine.configs), dtype=np.int64)
-    first, held = [], []
+    first: list[int] = []
+    held = []
     for number, (prefix, slots, ages) in enumerate(machine.configs):
         used = {slot: state for slot, state in enumerate(slots) if state != NONE}
         # Which of several starts is the oldest depends on ages, where configs have them.

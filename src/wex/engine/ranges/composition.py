@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ def _one_start_ends(machine: Machine) -> bool:
         case Registers():
             return True
         case Configs(ops_at=ops_at, ops=ops):
-            ends = [int((ops[a:b, 0] == EMIT).sum()) for a, b in zip(ops_at, ops_at[1:], strict=False)]
+            ends = [int((ops[a:b, 0] == EMIT).sum()) for a, b in pairwise(ops_at)]
             return machine.clauses.single and max(ends) <= 1 and not (ops[:, 0] == JOIN).any()
     return False
 
@@ -148,9 +149,7 @@ def _after(
         begin = int(batch.begin[0])
         begin = min(max(begin, begin + window.first - int(batch.position[0])), end)
     live = np.ones(table.states, dtype=np.bool_)
-    return run_states(
-        codes, table.classes, table.step, live, begin, end, end, states, stops
-    )
+    return run_states(codes, table.classes, table.step, live, begin, end, end, states, stops)
 
 
 def synchronised(engine: Engine, batch: Batch) -> tuple[int, Entry] | None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from wex.engine.engine import report_order
 from wex.engine.input.batch import Batch
-from wex.engine.input.columns import empty_table
+from wex.engine.input.columns import combine_chunks, empty_table
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.sorting import changes
 from wex.engine.ranges.composition import Entry, first_entry, passage, reach, synchronised
@@ -199,9 +199,13 @@ def _places_table(places: Places) -> pa.Table:
 
 
 def _places(table: pa.Table) -> Places:
-    numbers = [_numbers(table, name) for name in (schema.POSITION, schema.SLOT, schema.CLOCK)]
     timed = schema.TIME in table.column_names
-    return Places(*numbers, table.column(schema.TIME).combine_chunks() if timed else None)
+    return Places(
+        _numbers(table, schema.POSITION),
+        _numbers(table, schema.SLOT),
+        _numbers(table, schema.CLOCK),
+        combine_chunks(table.column(schema.TIME)) if timed else None,
+    )
 
 
 def _numbers(table: pa.Table, name: str) -> Ints:

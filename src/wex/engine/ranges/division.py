@@ -123,9 +123,7 @@ class Part(NamedTuple):
     borders: tuple[int, ...] = ()  # positions in the stream, ascending
 
 
-def run_parts(
-    engine: Engine, batch: Batch, parts: Sequence[Part], workers: Workers
-) -> pa.Table:
+def run_parts(engine: Engine, batch: Batch, parts: Sequence[Part], workers: Workers) -> pa.Table:
     """Return what `engine.run` finds in new streams, part by part."""
     if len(parts) <= 1 and not any(part.borders for part in parts):
         return run_whole(engine, batch)
@@ -251,7 +249,7 @@ def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Tabl
         )
         for number, window in enumerate(engine.windows)
     ]
-    tables = []
+    tables: list[pa.Table] = []
     for at, result in enumerate(results):
         entering = []
         # Reports are rows of the range here, as those of its own windows are.

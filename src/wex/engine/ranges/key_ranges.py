@@ -7,6 +7,7 @@ several threads, and the windows of the ranges, one after the other, are in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +65,7 @@ def key_ranges(data: pa.Table, keys: Sequence[str], count: int) -> list[KeyRange
     if pa.types.is_floating(bounds.type):
         bounds = bounds.filter(pc.invert(pc.is_nan(bounds)))
     limits = [None, *bounds, None]
-    ranges = [KeyRange(low, high) for low, high in zip(limits, limits[1:], strict=False)]
+    ranges = [KeyRange(low, high) for low, high in pairwise(limits)]
     sizes = [part.rows(pa.table({"key": sample}), "key").num_rows for part in ranges]
     return ranges if max(sizes) <= UNEVEN * SAMPLE / count else None
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from wex.engine.input.batch import BatchView
 from wex.engine.input.columns import combine_chunks, take
 from wex.engine.input.event_checks import check_events
-from wex.engine.kernels.types import Segments
 from wex.engine.measures.panes import Ranges
 from wex.engine.ranges.composition import conformity_of
 from wex.engine.state import schema
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch
+    from wex.engine.kernels.types import Segments
     from wex.engine.ranges.composition import Entry
     from wex.engine.window_run import FoundWindows
 
