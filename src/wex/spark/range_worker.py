@@ -90,7 +90,7 @@ def _row(
     schema: pa.Schema,
     group: int,
     number: int | None = None,
-    borders: list[bytes] | None = None,
+    borders: bytes | None = None,
     counts: tuple[int, int | None] = (0, None),
 ) -> pa.RecordBatch:
     """Return a row without a window, with the borders of a range, or with counts."""
@@ -107,7 +107,7 @@ def joined_parts(
     plan: bytes, batches: Batches, events: pa.Schema, count: int, result: pa.Schema
 ) -> Batches:
     """Yield the windows of a partition, and those that cross borders if it has the borders."""
-    borders: dict[int, list[bytes]] = {}
+    borders: dict[int, bytes] = {}
     for batch in batches:
         numbers = batch.column(batch.num_columns - EXTRA + 1)
         marked = numbers.is_valid()

@@ -241,7 +241,7 @@ def _divided(
             *(pa.field(f"w{at}", field.type) for at, field in enumerate(result)),
             pa.field(GROUP, pa.int32()),
             pa.field(RANGE, pa.int32()),
-            pa.field(BORDER, pa.list_(pa.binary())),
+            pa.field(BORDER, pa.binary()),  # Spark is slow to pass on arrays
         ]
     )
     content = engine.plan.to_bytes()

@@ -3,7 +3,7 @@
 A range begins at a value of the first order column, so that any engine that compares values can divide
 the data. What a range has to know of those before it follows from the rows near its beginning, where the
 automata come to one state whatever was before. What it returns for the windows that cross its
-borders is a list of bytes.
+borders are bytes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.ranges.range_run import RangeResult
 
+PART = "part"  # column of the tables of a border
 BEFORE, AFTER = "before", "after"  # columns of the window states of phantoms that a range passes on
 
 
@@ -162,9 +163,9 @@ def changed() -> DataError:
 # --- Borders as bytes
 
 
-def borders_to_bytes(borders: Sequence[Border]) -> list[bytes]:
+def borders_to_bytes(borders: Sequence[Border]) -> bytes:
     """Return the borders of a range, for all windows, as bytes."""
-    return [
+    tables = [
         to_ipc(table, compressed=True)
         for border in borders
         for table in (
@@ -174,10 +175,11 @@ def borders_to_bytes(borders: Sequence[Border]) -> list[bytes]:
             border.panes,
         )
     ]
+    return to_ipc(pa.table({PART: pa.array(tables, pa.binary())}))
 
 
-def _borders_of(content: Sequence[bytes]) -> list[Border]:
-    tables = list(map(from_ipc, content))
+def _borders_of(content: bytes) -> list[Border]:
+    tables = [from_ipc(part) for part in from_ipc(content).column(PART).to_pylist()]
     return [
         Border(
             _places(starts),
@@ -213,9 +215,7 @@ def _numbers(table: pa.Table, name: str) -> Ints:
     return numbers
 
 
-def crossing_table(
-    engine: Engine, events: pa.Schema, borders: Mapping[int, Sequence[bytes]]
-) -> pa.Table:
+def crossing_table(engine: Engine, events: pa.Schema, borders: Mapping[int, bytes]) -> pa.Table:
     """Return the windows that cross borders, from the borders of all ranges by their numbers."""
     read = [_borders_of(borders[number]) for number in sorted(borders)]
     none = np.zeros(1, dtype=np.int64)
