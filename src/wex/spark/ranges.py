@@ -1,7 +1,7 @@
 """One stream without a key on many tasks: ranges of time, and the windows that cross their borders.
 
-Three small jobs come first: they count the events, find times that divide them evenly, and fetch
-the rows near these times. From these follow the states of all automata where a range begins (see
+Four small jobs come first: they count the events, find times that divide them evenly in a sample,
+fetch the rows near these times, and count those before. From these follow the states of all automata where a range begins (see
 `wex.engine.ranges.distribution`). The rest is lazy, as all of a DataFrame: every task runs a range
 and returns its windows, and what it has of those that cross its borders. One task joins the latter.
 """
@@ -9,10 +9,12 @@ and returns its windows, and what it has of those that cross its borders. One ta
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
@@ -51,7 +53,7 @@ MOST_EVENTS = 1 << 23  # of a range, which a task has in memory as a whole
 MOST_RANGES = 1000
 LOOK = 1 << 13  # events after a border in which the states may become known
 MOST_BEFORE = 1 << 16  # events before a range that it can be given
-ACCURACY = 10_000  # of the quantiles: their ranks are off by the number of events / this
+SAMPLE = 100_000  # times of events that are looked at
 RANGE, GROUP, BORDER = "wex_range", "wex_group", "wex_border"
 NTZ_EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 
@@ -135,13 +137,6 @@ class _Order:
             return F.lit(timedelta(microseconds=int(value)))
         return F.lit(value)
 
-    def number(self, value: object) -> float:
-        """Return a value of the column, collected by Spark, as a number."""
-        if isinstance(value, timedelta):
-            return value // timedelta(microseconds=1)
-        assert isinstance(value, int | float)
-        return value
-
     def numbers(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return the order column of collected rows, or of one row, as numbers."""
         if pa.types.is_date(column.type):
@@ -181,28 +176,31 @@ def _cuts(
     count = min(max(ranges, -(-events // MOST_EVENTS)), MOST_RANGES)
     if events < count or count < 2:
         return events, []
-    near = (rows_before(engine) + LOOK) / events + 2 / ACCURACY
-    shares = [at for border in range(1, count) for at in (border / count, border / count + near)]
     value = order.column
-    quantiles = F.percentile_approx(
-        value, F.array(*(F.lit(min(share, 1.0)) for share in shares)), F.lit(ACCURACY)
+    # Any place will do that divides the events about evenly: a sample is enough to find it.
+    share = min(SAMPLE / events, 1.0)
+    sample = rows.select(order.name) if share == 1.0 else rows.select(order.name).sample(share, 1)
+    numbers = np.sort(order.numbers(sample.toArrow().column(0).drop_null()).to_numpy())
+    if len(numbers) < count:
+        return events, []
+    near = math.ceil((rows_before(engine) + LOOK) * share)
+    places = [len(numbers) * border // count for border in range(1, count)]
+    pairs = sorted(
+        {(numbers[at].item(), numbers[min(at + near, len(numbers) - 1)].item()) for at in places}
     )
-    (found,) = rows.agg(F.count(value), quantiles).collect()
-    if found[0] != events:
-        return events, []  # an event has no order
-    bounds = list(map(order.number, found[1]))
-    pairs = sorted(set(zip(bounds[::2], bounds[1::2], strict=True)))
     inside = F.lit(False)
     for low, high in pairs:
         inside |= (value >= order.literal(low)) & (value <= order.literal(high))
     borders = rows.where(inside).toArrow().cast(to_arrow(rows.schema))
     before = [F.count(F.when(value < order.literal(low), 1)) for low, _ in pairs]
-    (positions,) = rows.agg(*before).collect()
-    numbers = order.numbers(borders.column(order.name))
+    found, *positions = rows.agg(F.count(value), *before).collect()[0]
+    if found != events:
+        return events, []  # an event has no order
+    numbers_near = order.numbers(borders.column(order.name))
     events_near = borders.rename_columns(list(plain))
     cuts: list[Cut] = []
     for (low, high), position in zip(pairs, positions, strict=True):
-        mask = pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, high))
+        mask = pc.and_(pc.greater_equal(numbers_near, low), pc.less_equal(numbers_near, high))
         cut = cut_in(engine, events_near.filter(mask), position)
         if cut is not None and cut.entry.position > (cuts[-1].entry.position if cuts else 0):
             cuts.append(cut)
