@@ -74,6 +74,7 @@ def rows() -> Iterator[Row]:
     yield Row(
         "the trend, windows only", floor, ratio(lambda: find(wex.parse(TREND)), guards, 15), 2.5
     )
+    yield _threads()
     yield from _shapes()
     yield from _peers()
     yield from _starting()
@@ -86,6 +87,14 @@ def guards() -> tuple[object, object]:
     up = price[2:] > price[1:-1]
     down2 = (price[:-2] > price[1:-1]) & (price[1:-1] > price[2:])
     return up, down2
+
+
+def _threads() -> Row:
+    """Run one stream of twenty million events on two threads and on one."""
+    spec = wex.parse(MEASURED)
+    twice = pa.table({"price": np.concatenate([prices(), prices()])})
+    two, one = (partial(wex.find, spec, twice, threads=threads) for threads in (2, 1))
+    return Row("one stream of 20 million events, two threads", "one thread", ratio(two, one), 0.625)
 
 
 # --- What must not matter: open windows, their length, the number of streams, of windows
