@@ -76,6 +76,7 @@ def trades() -> pa.Table:
 
 def rows() -> Iterator[Row]:
     yield from _floor()
+    yield _threads()
     yield from _shapes()
     yield from _busy()
     yield from _late()
@@ -125,6 +126,14 @@ def guards(price: Floats | None = None) -> tuple[object, object]:
     up = price[2:] > price[1:-1]
     down2 = (price[:-2] > price[1:-1]) & (price[1:-1] > price[2:])
     return up, down2
+
+
+def _threads() -> Row:
+    """Run one stream of twenty million events on two threads and on one."""
+    spec = wex.parse(MEASURED)
+    twice = pa.table({"price": np.concatenate([prices(), prices()])})
+    two, one = (partial(wex.find, spec, twice, threads=threads) for threads in (2, 1))
+    return Row("one stream of 20 million events, two threads", "one thread", ratio(two, one), 0.625)
 
 
 # --- What must not matter: open windows, their length, the number of streams, of windows

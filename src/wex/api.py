@@ -278,6 +278,7 @@ def find(
     order_by: str | Iterable[str] | None = None,
     *,
     rows: bool = False,
+    threads: int | None = None,
 ) -> pa.Table:
     """Return the windows of a spec in some data, one row each, or a row for each of their events.
 
@@ -296,6 +297,9 @@ def find(
         does not name them.
     rows
         Return a row for every event of every window, with all columns of the data.
+    threads
+        How many threads to use: for several streams, or for ranges of one long stream. All cores
+        from ten million events on, else one, if it is not given. The windows are the same.
 
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
@@ -309,7 +313,7 @@ def find(
     from wex.spec import as_spec  # noqa: PLC0415
 
     spec = as_spec(spec)
-    windows = find(spec, data, partition_by, order_by, rows=rows)
+    windows = find(spec, data, partition_by, order_by, rows=rows, threads=threads)
     warn(spec, windows)  # after the windows are found, so that they do not wait for it
     return windows
 

@@ -66,6 +66,7 @@ DATA_CODES = {
     "arithmetic": "arithmetic without a result: integer overflow, or not a number",
     "arrow": "data that Arrow cannot process: too large, or of a type that it cannot sort",
     "assumption": "a stream that violates an assumption (`assume`)",
+    "changed": "data that has changed since its ranges were determined",
     "column-clash": "a column that has the name of another one in the rows of windows",
     "column-twice": "two columns of one name",
     "enum-value": "a value that the enum does not list",

@@ -2,7 +2,7 @@
 
     python -m tests.engine.differential PAIRS SEED [mixed|any]
 
-The definition, `find`, the machine that moves lists, a processor that is fed in pieces and restored
+The definition, `find`, the machine that moves lists, ranges of each stream, a processor that is fed in pieces and restored
 between them, one that is fed event by event with open starts set aside, and a bucket under a
 watermark that advances: all have to find the same windows, or the same fault. `mixed` are specs that find many windows, `any` combine everything with everything.
 The first difference ends the run, with the spec and the events.
@@ -30,7 +30,7 @@ from tests.engine.compare import (
     find_moving,
     outcome,
 )
-from tests.engine.ways import event_by_event, in_batches, in_pieces
+from tests.engine.ways import event_by_event, in_batches, in_pieces, in_ranges
 from tests.strategies import streams
 from tests.strategies.mixed import mixed_specs, random_streams
 from tests.strategies.specs import pair_specs
@@ -79,6 +79,7 @@ def _compare(spec: wex.Spec, table: pa.Table, expected: Outcome, chance: Random)
     found = outcome(wex.find, spec, table)
     assert_as_defined(found, expected, spec)
     assert_same(outcome(find_moving, spec, table), found)
+    assert_same(outcome(in_ranges, spec, table, chance), found)
     assert_same_streams(outcome(in_pieces, spec, table, chance), found, spec, table)
     assert_same_arrivals(outcome(in_batches, spec, table, chance), found, spec)
     for key in chance.sample(keys := pc.unique(table["key"]).to_pylist(), min(2, len(keys))):

@@ -13,6 +13,9 @@ import wex
 from wex.engine import short_batches
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
+from wex.engine.ranges import division
+from wex.engine.ranges.composition import obstacle
+from wex.engine.ranges.division import Part, Workers, run_parts
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.state import shelf, store
 from wex.engine.streaming.bucket import Bucket, Rules
@@ -80,3 +83,28 @@ def in_batches(
     empty = SortedScan(engine).feed(table.slice(0, 0))
     parts = [windows.cast(empty.schema) for windows in found if windows.num_rows]
     return pa.concat_tables([empty, *parts]).combine_chunks()
+
+
+def in_ranges(
+    spec: wex.Spec,
+    table: pa.Table,
+    chance: Random,
+    engine: Engine | None = None,
+    *,
+    synchronised: bool = True,
+) -> pa.Table:
+    """Run each stream in ranges between random borders, of which several may be at one place.
+
+    Ranges begin where the states of automata no longer depend on the events before, if there are such
+    places; or else, and unless `synchronised`, exactly at the borders.
+    """
+    engine = engine or engine_of(spec)
+    prepared = PreparedInput(engine, table)
+    batch = prepared.batch(engine.fresh(len(prepared.starts)))
+    parts = []
+    for stream, size in enumerate((batch.end - batch.begin).tolist()):
+        count = chance.choice([0, 1, 2, 3, size]) if obstacle(engine) is None else 0
+        borders = sorted(chance.randint(0, size) for _ in range(count))
+        parts.append(Part(stream, stream + 1, tuple(borders)))
+    with patch.object(division, "LOOK", division.LOOK if synchronised else ()):
+        return run_parts(engine, batch, parts, Workers(2)).combine_chunks()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout, suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -30,7 +31,7 @@ from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import BadRowFilter
 from wex.examples import market
-from wex.spark import create_view, internals, recovered, register, sql, windows
+from wex.spark import create_view, internals, ranges, recovered, register, sql, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
@@ -207,6 +208,68 @@ def no_key(spark: SparkSession) -> None:
         "stream s (ts timestamp, price real) order by ts window w match [price > price[-1]]{3,} keep longest"
     )
     assert same(spark, spec, market.trades(3_000, 1).drop_columns(["symbol"])) > 10
+
+
+RANGED = [
+    "match [x > x[-1]]+ [x < x[-1]] measure sum(x) as s, collect(name) as c",
+    "match [x = 9] any* [x = 0] keep shortest measure max(name) as c"
+    " window v match [x > 4]+ until [x < 4] or end keep longest measure count() as n",
+    "match [x = 9] any{30} measure avg(x) as `a.b`",
+    "match any{4} within 5 seconds",
+    "after (any any)* match [x = 0] any",  # never in one state: runs in one task
+    "match [x > avg(x)] any",  # cannot be divided
+]
+
+
+def ranges_of_time(spark: SparkSession) -> None:
+    """One stream in ranges: windows over several borders, ties at borders, times with and without a zone."""
+    random = np.random.default_rng(1)
+    head = "stream s (t timestamp, x int, name string) order by t "
+    for ties, zone in ((1, "UTC"), (3, None), (900, "UTC")):
+        seconds = np.arange(2_000) // ties * 1_000_000
+        table = pa.table({
+            "t": pa.array(seconds, pa.timestamp("us", zone)),
+            "x": random.integers(0, 10, 2_000),
+            "name": pa.array(["a", None, "it's"]).take(pa.array(random.integers(0, 3, 2_000))),
+        })  # fmt: skip
+        frame = spark.createDataFrame(table)
+        frame = frame if zone else frame.withColumn("t", F.col("t").cast("timestamp_ntz"))
+        for text in RANGED if ties == 1 else RANGED[:2]:
+            spec = wex.parse(f"{head} window w {text}")
+            found = frame.transform(windows(spec, ranges=4)).toArrow()
+            assert rows(found) == rows(wex.find(spec, table)), text
+    spec = wex.parse(f"{head} assume [x < 9]* window w match [x > 4]+")
+    wrong(lambda: frame.transform(windows(spec, ranges=3)).toArrow(), "assumption")
+    wrong(lambda: frame.transform(windows(spec, ranges=0)), "wrong-argument")
+
+
+def ranges_of_data_that_changes(spark: SparkSession) -> None:
+    """Fail if the data of the second pass is not that of the first; no window is wrong."""
+    spec = wex.parse("stream s (t int, x int) order by t window w match [x > x[-1]]+")
+    table = pa.table({"t": list(range(1000)), "x": [n * 7 % 10 for n in range(1000)]})
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/events"
+        spark.createDataFrame(table).write.parquet(path)
+        events = spark.read.parquet(path)
+        observation = Observation("ranges")
+        found = events.transform(windows(spec, ranges=3, observation=observation))
+        assert found.count() == wex.find(spec, table).num_rows
+        numbers = observation.get
+        assert (numbers["events"], numbers["streams"]) == (1000, 1)
+        again = spark.createDataFrame(table.slice(0, 900))
+        again.write.mode("overwrite").parquet(path)
+        changed = spark.read.parquet(path)
+        with patch("wex.spark.ranges._divided", partial(_other_data, ranges._divided, changed)):
+            divided = spark.createDataFrame(table).transform(windows(spec, ranges=3))
+        wrong(divided.toArrow, "changed")
+
+
+def _other_data(
+    divide: Callable[..., DataFrame], other: DataFrame, *arguments: Any, **named: Any
+) -> DataFrame:
+    """Divide other data than that of the first pass."""
+    engine, rows_given, *rest = arguments
+    return divide(engine, other.toDF(*rows_given.columns), *rest, **named)
 
 
 def arguments(spark: SparkSession) -> None:
@@ -614,7 +677,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    shuffles, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
+    shuffles, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, ranges_of_time, ranges_of_data_that_changes, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

@@ -93,6 +93,29 @@ class ConformityCheck:
             after = replace(after, states=self._automaton.check(batch, before.states))
         return self._timed(batch, after) if self._rates else after
 
+    # --- The automaton alone, from any state
+
+    @property
+    def phases(self) -> int:
+        """Return the position from which on the letters of all positions are the same."""
+        return 0 if self._automaton is None else self._automaton.phases
+
+    def after(self, batch: Batch, *, stops: bool = False) -> tuple[Ints, int]:
+        """Return the states of a stream after a batch, from all that it can have before, and the next row.
+
+        See `AssumptionCheck.after`.
+        """
+        if self._automaton is None:
+            return np.zeros(1, dtype=np.int64), int(batch.begin[0])
+        before = self._automaton.entries(int(batch.position[0]))
+        return self._automaton.after(batch, before, stops=stops)
+
+    def passage(self, batch: Batch) -> Ints:
+        """Return the state of a stream after a batch for each state before; those that break are BROKEN."""
+        if self._automaton is None:
+            return np.zeros(1, dtype=np.int64)
+        return self._automaton.after(batch, self._automaton.states)[0]
+
     def _timed(self, batch: Batch, before: Conformity) -> Conformity:
         """Return the conformity after a batch with the times of the last events."""
         sizes = batch.end - batch.begin

@@ -170,16 +170,16 @@ class Engine:
                 counts, lists[schema.RATES] = conformity.rate_columns()
                 columns |= counts
         after = None if last else self._after(batch, prior, columns, lists, runs)
-        order = _order(windows)
+        order = report_order(windows)
         labels = labels_in_order(runs, windows, order) if self.rows and self.labels else None
-        return Reported(*self._table(batch, windows, order), after, labels)
+        return Reported(*self.table(batch, windows, order), after, labels)
 
     def _stages(
         self, batch: Batch, prior: State, *, last: bool
     ) -> tuple[list[WindowRun], list[FoundWindows], Conformity]:
         """Return the runs of all windows, their windows, and how far the streams conform."""
         check_events(self, batch)
-        codes = self._lettering.read(batch, self.never_nan)
+        codes = self.codes(batch)
         conformity = self.conformity_check.check(batch, Conformity.of_state(prior))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
@@ -190,9 +190,13 @@ class Engine:
         ]
         return runs, self._all_windows(runs, codes), conformity
 
+    def codes(self, batch: Batch) -> Sequence[NDArray[np.generic]]:
+        """Return for each window the codes that its machine reads, by row; a NaN is a DataError."""
+        return self._lettering.read(batch, self.never_nan)
+
     def check(self, batch: Batch, before: Conformity) -> Conformity:
         """Return how far streams conform after a batch; a faulty event is a DataError."""
-        self._lettering.read(batch, self.never_nan)
+        self.codes(batch)
         return self.conformity_check.check(batch, before)
 
     @staticmethod
@@ -255,7 +259,7 @@ class Engine:
 
     # --- Results
 
-    def _table(
+    def table(
         self, batch: Batch, parts: list[FoundWindows], order: Ints | None
     ) -> tuple[pa.Table, Ints]:
         """Return the windows in their order, and their streams."""
@@ -305,7 +309,7 @@ def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
     return table
 
 
-def _order(parts: list[FoundWindows]) -> Ints | None:
+def report_order(parts: list[FoundWindows]) -> Ints | None:
     """Return the order of windows: by stream, report, place in the spec, start; None: unchanged."""
     if len(parts) == 1:
         return None

@@ -6,6 +6,7 @@ Functions that import an engine do so when they are called: the kernels load num
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from wex.engine.files.reading import DEFAULTS, concat_tables, source_of
 from wex.engine.files.sources import files_of
 from wex.engine.input.columns import table_of
 from wex.engine.input.key_filter import KeyFilter
-from wex.errors import DataError
+from wex.errors import DataError, WexError
 from wex.spec import meaning
 from wex.spec.arguments import with_arguments
 
@@ -40,28 +41,35 @@ def find(
     order_by: str | Iterable[str] | None = None,
     *,
     rows: bool = False,
+    threads: int | None = None,
 ) -> pa.Table:
     """Return the windows of a spec in some data, one row each or, with `rows`, one for each event."""
+    check_threads(threads)
     filled = with_arguments(spec, partition_by, order_by)
     from wex.engine.engine import engine_of  # noqa: PLC0415
     from wex.engine.event_rows import rows_engine, with_row_index  # noqa: PLC0415
 
     if not rows:
-        return _run_once(engine_of(filled), data)
+        return _run_once(engine_of(filled), data, threads)
     table = table_of(data)
     engine = rows_engine(filled, tuple(table.column_names), numbered=True)
-    return _run_once(engine, with_row_index(table))
+    return _run_once(engine, with_row_index(table), threads)
 
 
-def _run_once(engine: Engine, data: Data) -> pa.Table:
+def check_threads(threads: int | None) -> None:
+    """Raise an error unless a number of threads is None or at least 1."""
+    if threads is not None and (type(threads) is not int or threads < 1):
+        message = f"threads must be a positive whole number, got {threads!r}"
+        raise WexError("wrong-argument", message, "leave it out to use all cores for much data")
+
+
+def _run_once(engine: Engine, data: Data, threads: int | None = None) -> pa.Table:
     """Return what an engine finds in data that is all there is."""
     from wex.engine.engine import windows_in_threads  # noqa: PLC0415
-    from wex.engine.input.prepare import PreparedInput  # noqa: PLC0415
+    from wex.engine.ranges.division import find_divided  # noqa: PLC0415
 
-    with arrow_errors(), windows_in_threads():
-        prepared = PreparedInput(engine, data)
-        prior = engine.fresh(len(prepared.starts))
-        return engine.run(prepared.batch(prior), prior, last=True)[0]
+    with arrow_errors(), windows_in_threads() if threads is None else nullcontext():
+        return find_divided(engine, table_of(data), threads)
 
 
 Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found, rows in all

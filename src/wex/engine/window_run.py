@@ -20,11 +20,13 @@ from wex.engine.machines.choose import Machine, machine_of
 from wex.engine.machines.closing import closing_of
 from wex.engine.machines.labels import label_machine
 from wex.engine.machines.preferred import without_choice
+from wex.engine.machines.state_tables import StateTable, state_table
 from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
 from wex.engine.measures.results import joined_results, too_far
 from wex.engine.state import schema
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +66,7 @@ class Matches(NamedTuple):
     end: Ints  # rows
     streams: Ints
 
-    def where(self, chosen: Ints | Bools) -> Matches:
+    def where(self, chosen: Ints | Bools | slice) -> Matches:
         """Return some of the windows."""
         return Matches(self.start[chosen], self.end[chosen], self.streams[chosen])
 
@@ -94,6 +96,12 @@ class Window:
     def keeps_prefix(self) -> bool:
         """Tell whether labels depend on the events before a window, which streams then remember."""
         return self.keeps_events and self.labels is not None and self.labels.depends_on_prefix
+
+    @cached_property
+    def automaton(self) -> StateTable:
+        """Return the automaton of the machine, unless the window is chosen by preference."""
+        assert isinstance(self.machine, Machine)
+        return state_table(self.machine)
 
     def held_columns(self, time: pa.DataType | None, rows: BatchView) -> dict[str, pa.DataType]:
         """Return the columns of open starts; `time` is the type of the first order column."""
@@ -226,7 +234,7 @@ class WindowRun:
         keep = self._not_reported(keep, matches)
         if keep is not None and not keep.all():
             matches = matches.where(keep)
-            measures = {name: _chosen(result, keep) for name, result in measures.items()}
+            measures = {name: chosen_result(result, keep) for name, result in measures.items()}
         for measure in self.window.planned.measures:
             bad = too_far(measures[measure.name], measure.type)
             if bad is not None:
@@ -477,7 +485,12 @@ def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
     return moved
 
 
-def _chosen(result: Result, keep: Bools) -> Result:
-    values = result.values
-    chosen = values.filter(pa.array(keep)) if isinstance(values, pa.Array) else values[keep]
-    return Result(chosen, None if result.known is None else result.known[keep])
+def chosen_result(result: Result, chosen: Bools | Ints | slice) -> Result:
+    """Return some rows of the values of a measure: by a mask, by numbers, or adjacent ones."""
+    values, known = result.values, result.known
+    if isinstance(values, pa.Array) and not isinstance(chosen, slice):
+        places = pa.array(chosen)
+        values = values.filter(places) if chosen.dtype == np.bool_ else values.take(places)
+    else:
+        values = values[chosen]
+    return Result(values, None if known is None else known[chosen])

@@ -26,6 +26,7 @@ from wex.spark import packed_shuffle
 from wex.spark.dead_letters import BadRowHandling, DeadLetterFile, bad_row_handling, new_run
 from wex.spark.internals import partitioned_by, spark_schema_of
 from wex.spark.packed_shuffle import PARTITIONS, shuffled
+from wex.spark.ranges import check_ranges, ranged_windows, suitable_ranges
 from wex.spark.schemas import arrow_schema, quoted, to_arrow
 from wex.spark.session import check_workers
 from wex.spec import as_spec
@@ -62,6 +63,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     bad_rows_to: str | PathLike[str] | None = None,
     observation: Observation | None = None,
     shuffle: Shuffle = "packed",
+    ranges: int | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
@@ -70,7 +72,9 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     `row_index`, as rows of a DataFrame have no place. A column that is missing or of another type
     is an error before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
-    `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
+    `streams`, `windows` and `bad` rows. Without `partition by`, a batch is divided into at least so many
+    `ranges` of time, each a task: four small jobs run at once to find them. If their number is not
+    given, a large batch has a range for each core. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
 
     The `shuffle` of a batch job is *packed*: rows travel as Arrow data, sorted by WEX. With "rows",
@@ -83,6 +87,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     if shuffle not in get_args(Shuffle):
         message = f"shuffle must be 'packed' or 'rows', got {shuffle!r}"
         raise WexError("wrong-argument", message, "choose one of the two")
+    check_ranges(ranges)
 
     def transform(frame: DataFrame) -> DataFrame:
         check_workers(frame.sparkSession)
@@ -92,9 +97,9 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
                 handling.letters.refuse_used()
             runs = rows_engine(filled, _columns(frame)) if rows else engine
             if observation is None and handling.choice == "fail":
-                return _mapped(runs, frame, tally=False, shuffle=shuffle)
+                return _mapped(runs, frame, tally=False, shuffle=shuffle, ranges=ranges)
             return counted(
-                windows_and_tally(runs, frame, handling, new_run(), shuffle),
+                windows_and_tally(runs, frame, handling, new_run(), shuffle=shuffle, ranges=ranges),
                 observation or metrics_name(engine),
                 rows=rows,
             )
@@ -124,13 +129,17 @@ def windows_and_tally(
     frame: DataFrame,
     handling: BadRowHandling | None = None,
     run: str = "",
+    *,
     shuffle: Shuffle = "packed",
+    ranges: int | None = None,
 ) -> DataFrame:
     """Return windows, and among them rows without a window that hold counts: see `counted`.
 
     Rows are the only output of a worker. `run` is a prefix of the names of files of bad rows.
     """
-    return _mapped(engine, frame, tally=True, handling=handling, run=run, shuffle=shuffle)
+    return _mapped(
+        engine, frame, tally=True, handling=handling, run=run, shuffle=shuffle, ranges=ranges
+    )
 
 
 def counted(tallied: DataFrame, name: Observation | str, *, rows: bool = False) -> DataFrame:
@@ -167,12 +176,19 @@ def _mapped(
     handling: BadRowHandling | None = None,
     run: str = "",
     shuffle: Shuffle = "packed",
+    ranges: int | None = None,
 ) -> DataFrame:
     """Return the windows of a batch DataFrame; columns that do not fit are an error."""
     schema = arrow_schema(frame.schema, engine)
     result = SortedScan(engine).feed(schema.empty_table())
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
+    divisible = not stream.partition_by and handling.choice == "fail" and CORRUPT not in plain
+    count = (suitable_ranges(chosen) if ranges is None else ranges) if divisible else 1
+    if count > 1:
+        divided = ranged_windows(engine, chosen, plain, result.schema, count, tally=tally)
+        if divided is not None:
+            return divided
     run_on_workers = WorkerFunctions(
         engine.plan.to_bytes(), list(plain), engine.rows, tally, handling, run
     )

@@ -27,7 +27,9 @@ BLOBS = pa.schema([("bucket", pa.int32()), ("first", pa.int64()), ("rows", pa.bi
 BLOBS_IN_SPARK = "bucket int, first long, rows binary"
 MOST_ROWS = 1 << 20  # that are packed together
 FEWEST_ROWS = 1 << 16
-BLOB_ROWS = 1 << 14  # larger blobs cost the JVM more: its heap has a way of its own for large arrays
+BLOB_ROWS = (
+    1 << 14
+)  # larger blobs cost the JVM more: its heap has a way of its own for large arrays
 BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache

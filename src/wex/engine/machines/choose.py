@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from wex.compile import clauses as compiled
     from wex.compile.plan import Plan, PlannedWindow
+    from wex.engine.machines.configs import Config
     from wex.engine.machines.own_letters import OwnLetters
     from wex.engine.machines.tracked import TrackedMachine
 
@@ -64,6 +65,7 @@ class Machine:
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
     own: OwnLetters | None = None
+    configs: tuple[Config, ...] = ()  # of `registers` and `configs`, by number
 
     def run(
         self,
@@ -150,9 +152,14 @@ def machine_of(
         if automaton.complete:
             # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
             registers = None if window.clauses.drops_starts_late else automaton.registers()
+            kind: str
+            coded: Registers | Configs
             if registers is not None:
-                return Machine("registers", clauses, registers, 0, tables.uses_letters)
-            return Machine("configs", clauses, automaton.configs(), 0, tables.uses_letters)
+                kind, coded = "registers", registers
+            else:
+                kind, coded = "configs", automaton.configs()
+            configs = tuple(automaton.states)
+            return Machine(kind, clauses, coded, 0, tables.uses_letters, configs=configs)
     automata = tables.automata()
     sliding = _sliding(automata, clauses)
     if sliding is not None:

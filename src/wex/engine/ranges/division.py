@@ -1,0 +1,277 @@
+"""A sorted batch on several threads: its streams side by side, long streams in ranges.
+
+Whatever goes wrong in a part, the whole batch then runs in one piece: the first fault of the data is
+reported, and it does not depend on the division.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.data_errors import assumption_error
+from wex.engine.engine import report_order
+from wex.engine.input.prepare import PreparedInput
+from wex.engine.ranges.composition import (
+    composed,
+    first_entry,
+    obstacle,
+    passage,
+    reach,
+    slow_in_threads,
+    synchronised,
+)
+from wex.engine.ranges.crossing import crossing_windows, merged, some_windows
+from wex.engine.ranges.key_ranges import key_ranges
+from wex.engine.ranges.range_run import run_range
+from wex.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from wex.engine.arrays import Ints
+    from wex.engine.engine import Engine
+    from wex.engine.input.batch import Batch
+    from wex.engine.ranges.composition import Entry, Passage
+    from wex.engine.ranges.range_run import RangeResult
+    from wex.engine.window_run import FoundWindows
+
+    Given = TypeVar("Given")
+    Made = TypeVar("Made")
+
+LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
+LEAST = 1 << 16  # events of a range
+LOOK = (1 << 9, 1 << 15)  # events after a border in which the states may become known
+
+logger = logging.getLogger("wex")
+
+
+def threads_for(events: int, threads: int | None) -> int:
+    """Return how many threads to use for so many events."""
+    if threads is None:
+        return _cores() if events >= LONG else 1
+    return threads
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Workers:
+    """Threads that work on the parts of something; tasks see the limits of the caller."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def map(self, task: Callable[[Given], Made], parts: Iterable[Given]) -> list[Made]:
+        """Return the results for all parts, in their order; the error of the earliest part is raised."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            tasks = [pool.submit(copy_context().run, task, part) for part in parts]
+            return [task.result() for task in tasks]
+
+
+def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> pa.Table:
+    """Return what an engine finds in data that is all there is, on some threads.
+
+    Data of many streams is divided by keys, and then prepared and run range by range. Otherwise it
+    is sorted first, and divided into parts of about the same number of events.
+    """
+    count = threads_for(data.num_rows, threads)
+    reason = slow_in_threads(engine) if count > 1 else None
+    if reason is not None:
+        logger.info("one thread: %s", reason)
+    if count == 1 or reason is not None:
+        return run_whole(engine, _batch(engine, data))
+    workers, keys = Workers(count), engine.stream.partition_by
+    ranges = key_ranges(data, keys, count) if data.num_rows >= count * LEAST else None
+    if ranges is not None:
+        try:
+            parts = workers.map(
+                lambda part: run_whole(engine, _batch(engine, part.rows(data, keys[0]))), ranges
+            )
+        except DataError:
+            return run_whole(engine, _batch(engine, data))
+        return pa.concat_tables(parts)
+    batch = _batch(engine, data)
+    return run_parts(engine, batch, list(parts_of(engine, batch, count)), workers)
+
+
+def _batch(engine: Engine, data: pa.Table) -> Batch:
+    prepared = PreparedInput(engine, data)
+    return prepared.batch(engine.fresh(len(prepared.starts)))
+
+
+def run_whole(engine: Engine, batch: Batch) -> pa.Table:
+    """Return what an engine finds in new streams that end with the batch, in one piece."""
+    return engine.run(batch, engine.fresh(len(batch.first)), last=True)[0]
+
+
+class Part(NamedTuple):
+    """Adjacent streams of a batch that run together; or one stream, in ranges between borders."""
+
+    low: int
+    high: int
+    borders: tuple[int, ...] = ()  # positions in the stream, ascending
+
+
+def run_parts(engine: Engine, batch: Batch, parts: Sequence[Part], workers: Workers) -> pa.Table:
+    """Return what `engine.run` finds in new streams, part by part."""
+    if len(parts) <= 1 and not any(part.borders for part in parts):
+        return run_whole(engine, batch)
+    tables: list[list[pa.Table]] = [[] for _ in parts]
+    together = [number for number, part in enumerate(parts) if not part.borders]
+
+    def run_streams(number: int) -> pa.Table:
+        return run_whole(engine, batch.part(parts[number].low, parts[number].high))
+
+    try:
+        for number, table in zip(together, workers.map(run_streams, together), strict=True):
+            tables[number].append(table)
+        for number, part in enumerate(parts):
+            if part.borders:
+                stream = batch.part(part.low, part.high)
+                tables[number] += _stream_tables(engine, stream, part.borders, workers)
+    except DataError:
+        return run_whole(engine, batch)
+    return pa.concat_tables([table for of_part in tables for table in of_part])
+
+
+def parts_of(engine: Engine, batch: Batch, threads: int) -> Iterable[Part]:
+    """Yield parts of about the same number of events."""
+    sizes = batch.end - batch.begin
+    share = max(int(sizes.sum()) // threads, LEAST)
+    reason = obstacle(engine)
+    if reason is not None and (sizes > share).any():
+        logger.info("a long stream runs in one thread: %s", reason)
+    low = waiting = 0
+    for stream, size in enumerate(sizes.tolist()):
+        ranges = round(size / share) if reason is None else 1
+        if ranges > 1 and waiting:
+            yield Part(low, stream)
+            low, waiting = stream, 0
+        waiting += size
+        if ranges > 1 or waiting >= share:
+            borders = tuple(size * number // ranges for number in range(1, ranges))
+            yield Part(low, stream + 1, borders)
+            low, waiting = stream + 1, 0
+    if low < len(sizes) or not len(sizes):
+        yield Part(low, len(sizes))
+
+
+# --- One stream in ranges
+
+
+def _stream_tables(
+    engine: Engine, stream: Batch, borders: Sequence[int], workers: Workers
+) -> list[pa.Table]:
+    """Return the windows of a batch with one new stream, in ranges between some borders."""
+    rows = stream.rows
+    entries = _entries(engine, stream, borders, workers)
+    if any(entry.broken for entry in entries):
+        # The run in one piece will say which event it is.
+        raise assumption_error(("its assumptions",), (), 0)
+    ends = [*(entry.position for entry in entries[1:]), rows]
+    most_times = engine.conformity_check.most_times
+
+    def run(number: int) -> RangeResult:
+        entry, last = entries[number], number == len(entries) - 1
+        events = range_of(engine, stream, entry.position, ends[number])
+        times = _last_times(engine, stream, entry.position, most_times)
+        return run_range(engine, events, entry, times, last=last)
+
+    results = workers.map(run, range(len(entries)))
+    return range_tables(engine, results)
+
+
+def _last_times(engine: Engine, stream: Batch, row: int, count: int) -> Ints:
+    if not engine.rated:
+        return np.empty(0, dtype=np.int64)
+    times: Ints = stream.array(engine.stream.order_by[0])  # type: ignore[assignment]
+    return times[max(row - count, 0) : row]
+
+
+def range_of(engine: Engine, stream: Batch, begin: int, end: int) -> Batch:
+    """Return some rows of a batch with one new stream, after those that they may look back at."""
+    before = min(begin, reach(engine))
+    return replace(
+        stream,
+        table=stream.table.slice(begin - before, end - begin + before),
+        begin=np.array([before]),
+        end=np.array([end - begin + before]),
+        position=np.array([begin]),
+    )
+
+
+def _entries(
+    engine: Engine, stream: Batch, borders: Sequence[int], workers: Workers
+) -> list[Entry]:
+    """Return the states of a stream at the beginning of each range, at or after the borders."""
+    known = workers.map(lambda border: _entry_after(engine, stream, border), borders)
+    found = [entry for entry in known if entry is not None]
+    if len(found) == len(known):
+        positions = [entry.position for entry in found]
+        if positions == sorted(positions):
+            return [first_entry(engine), *found]
+    bounds = [0, *borders, stream.rows]
+
+    def passed(number: int) -> Passage:
+        return passage(engine, range_of(engine, stream, bounds[number], bounds[number + 1]))
+
+    return composed(engine, workers.map(passed, range(len(borders))))
+
+
+def _entry_after(engine: Engine, stream: Batch, border: int) -> Entry | None:
+    """Return the states at a row soon after a border, if they do not depend on the events before."""
+    for look in LOOK:
+        end = min(border + look, stream.rows)
+        known = synchronised(engine, range_of(engine, stream, border, end))
+        if known is not None:
+            return known[1]
+        if end == stream.rows:
+            return None
+    return None
+
+
+def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Table]:
+    """Return the windows of a stream in their order, from the results of its ranges."""
+    crossing = [
+        crossing_windows(
+            engine, window, results[0].batch, [result.borders[number] for result in results]
+        )
+        for number, window in enumerate(engine.windows)
+    ]
+    tables: list[pa.Table] = []
+    for at, result in enumerate(results):
+        entering = []
+        # Reports are rows of the range here, as those of its own windows are.
+        shift = int(result.batch.begin[0] - result.batch.position[0])
+        for windows, ranges in crossing:
+            own = some_windows(windows, np.flatnonzero(ranges == at))
+            entering.append(replace(own, reported=own.reported + shift))
+        tables += _tables(engine, result, entering)
+    return tables
+
+
+def _tables(
+    engine: Engine, result: RangeResult, entering: Sequence[FoundWindows]
+) -> Iterable[pa.Table]:
+    """Yield the windows of a range: up to the last one that enters it, and all others."""
+    last = max(int(windows.reported.max(initial=-1)) for windows in entering)
+    heads, rest = [], []
+    for windows, own in zip(entering, result.windows, strict=True):
+        cut = int(np.searchsorted(own.reported, last, side="right"))
+        head = some_windows(own, slice(cut)) if cut < len(own.reported) else own
+        heads.append(merged([windows, head]) if len(windows.starts) else head)
+        rest.append(some_windows(own, slice(cut, None)) if cut else own)
+    if any(len(windows.starts) for windows in heads):
+        yield engine.table(result.batch, heads, report_order(heads))[0]
+    yield engine.table(result.batch, rest, report_order(rest))[0]

@@ -1,0 +1,187 @@
+"""One range of a stream: the windows inside it, and its part in the windows that cross its borders.
+
+A start that was open before the range is not known here. Each window state that is in use has a
+*phantom* instead, which stands for all starts in it: they move together, so that the windows of the phantom
+are windows of each of them. Phantoms have panes before the first, as none of their events is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from wex.engine.input.batch import BatchView
+from wex.engine.input.columns import combine_chunks, take
+from wex.engine.input.event_checks import check_events
+from wex.engine.measures.panes import Ranges
+from wex.engine.ranges.composition import conformity_of
+from wex.engine.state import schema
+from wex.engine.window_run import Matches, WindowRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wex.engine.arrays import Ints
+    from wex.engine.engine import Engine
+    from wex.engine.input.batch import Batch
+    from wex.engine.kernels.types import Segments
+    from wex.engine.ranges.composition import Entry
+    from wex.engine.window_run import FoundWindows
+
+
+END = "end"  # in the panes of a border: the position after their last event
+
+
+class Places(NamedTuple):
+    """Events that a border keeps: open starts, or ends of phantoms, a row each."""
+
+    position: Ints
+    state: Ints  # the window state: of an open start after the range, of an end before it
+    clock: Ints  # what `within` measures; 0 without `within`
+    time: pa.Array | None  # the first order column, if there is one
+
+
+@dataclass(frozen=True, eq=False)
+class Border:
+    """What a range has of the windows of one window expression that cross its borders.
+
+    `passed` are the window states of phantoms that are still open, before and after the range. The panes
+    are those from which the measures of all such windows can be computed: they are cut at open starts and
+    behind the ends of phantoms.
+    """
+
+    starts: Places
+    ends: Places
+    passed: tuple[Ints, Ints]
+    panes: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class RangeResult:
+    """The windows that begin and end in a range, its borders, and the states of machines after it.
+
+    Each has one of them for each window expression.
+    """
+
+    batch: Batch
+    windows: list[FoundWindows]
+    borders: list[Border]
+    states: tuple[int | None, ...]
+
+
+def run_range(
+    engine: Engine, batch: Batch, entry: Entry, times: Ints, *, last: bool
+) -> RangeResult:
+    """Return the windows of a range; a bad event is a FaultError, as for an engine.
+
+    The rows of the batch before the range are those that it may look back at; `times` are those of
+    the last events before, as far as rates need them.
+    """
+    check_events(engine, batch)
+    codes = engine.codes(batch)
+    engine.conformity_check.check(batch, conformity_of(engine, entry, times))
+    rows = BatchView(batch, engine.guarded - engine.nullable)
+    windows, borders, states = [], [], []
+    for number, (window, own) in enumerate(zip(engine.windows, codes, strict=True)):
+        run = RangeRun(engine, window, number, batch, rows, engine.fresh(1), last=last)
+        run.entry = int(window.automaton.machine_state[entry.windows[number]])
+        windows.append(run.windows(own))
+        borders.append(run.border())
+        states.append(run.state_after)
+    return RangeResult(batch, windows, borders, tuple(states))
+
+
+class RangeRun(WindowRun):
+    """One window over one range of a stream."""
+
+    entry: int  # the state of the machine before the range
+
+    @property
+    def _begin(self) -> int:
+        return int(self.batch.begin[0])
+
+    def _segments(self) -> Segments:
+        """Return the range, with a phantom in each slot that is in use before it."""
+        plain = super()._segments()
+        slots, self.phantoms = self._phantoms()
+        clock = np.zeros(len(slots), dtype=np.int64)
+        if len(self.clock):
+            # The youngest start that a phantom can stand for is the event before the range.
+            clock[:] = self.clock[self._begin - 1]
+        return plain._replace(
+            state=np.array([self.entry]),
+            held=np.array([0, len(slots)]),
+            pane=np.arange(-len(slots), 0),
+            clock=clock,
+            slot=slots,
+        )
+
+    def _phantoms(self) -> tuple[Ints, Ints]:
+        """Return the slots of phantoms, and their window states."""
+        if self._begin == int(self.batch.first[0]):  # the first events of the stream
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return self.window.automaton.slots(self.entry)
+
+    @property
+    def state_after(self) -> int | None:
+        """Return the state after the range; None: it is the last one."""
+        if self.last_batch:
+            return None
+        return int(self.window.automaton.state_of[self.result.state[0]])
+
+    def found(self, codes: NDArray[np.generic]) -> FoundWindows:
+        """Return the windows that begin and end in the range."""
+        result = self.result = self._kernel_result(codes, self._segments())
+        matches = Matches(result.start, result.end, result.owners)
+        crossing = matches.start < 0
+        self.crossing = matches.where(crossing) if crossing.any() else matches.where(slice(0))
+        return self._reported(matches.where(~crossing) if crossing.any() else matches)
+
+    # --- The borders
+
+    def border(self) -> Border:
+        """Return what the range has of windows that cross its borders."""
+        pane, slot = self.result.pane, self.result.slot
+        states = slot
+        if len(pane):
+            states = self.window.automaton.window_states(int(self.result.state[0]), slot)
+        if len(self.clock) and len(pane):
+            old = pane < 0
+            rows = np.where(old, self._begin - 1, pane + self._begin)
+            in_time = self._in_time(self.clock[rows], np.zeros_like(pane))
+            pane, states = pane[in_time], states[in_time]
+        own = pane >= 0
+        starts = self._places(pane[own] + self._begin, states[own])
+        passed = (self.phantoms[pane[~own]], states[~own])
+        ends = self._places(self.crossing.end, self.phantoms[self.crossing.start])
+        return Border(starts, ends, passed, self._panes(starts, ends, passes=len(passed[0]) > 0))
+
+    def _places(self, rows: Ints, states: Ints) -> Places:
+        times = None
+        if self.engine.stream.order_by:
+            column = combine_chunks(self.batch.table.column(self.engine.stream.order_by[0]))
+            times = take(column, rows)
+        clock = self.clock[rows] if len(self.clock) else np.zeros(len(rows), dtype=np.int64)
+        position = int(self.batch.position[0])
+        return Places(rows - self._begin + position, states, clock, times)
+
+    def _panes(self, starts: Places, ends: Places, *, passes: bool) -> pa.Table:
+        """Return the panes of windows that cross the borders, without events that are in none."""
+        position = int(self.batch.position[0])
+        size = int(self.batch.end[0]) - self._begin
+        first = starts.position - position
+        behind = ends.position - position + 1  # 0 if `until` ends a window with the event before
+        cuts = np.unique(np.concatenate([[0], first, behind, [size]]))
+        low, high = cuts[:-1], cuts[1:]
+        needed = np.ones(len(low), dtype=np.bool_)
+        if not passes:
+            needed = high <= behind.max(initial=0)
+            needed |= low >= first.min(initial=size)
+        low, high = low[needed], high[needed]
+        columns = {schema.POSITION: pa.array(low + position), END: pa.array(high + position)}
+        if self.measured is not None:
+            columns |= self.measured.keep(Ranges(low, high))
+        return pa.table(columns)
