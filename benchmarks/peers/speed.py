@@ -222,10 +222,10 @@ def _in_process(load: Load, path: Path) -> tuple[Cost, Cost]:
         return csv.read_csv(path, columns, convert_options=csv.ConvertOptions(column_types=ARROW))
 
     def whole() -> int:
-        return int(translation.find(read()).num_rows)
+        return int(translation.find(read(), threads=CORES).num_rows)
 
     table = read()
-    return _best(whole), _best(lambda: int(translation.find(table).num_rows))
+    return _best(whole), _best(lambda: int(translation.find(table, threads=CORES).num_rows))
 
 
 def _best(work: Callable[[], int]) -> Cost:

@@ -46,12 +46,13 @@ class Translation:
         """The columns of the result, as SQL names them; of all rows, those that the query reads."""
         return tuple(new for _, new in self.chosen(self._read))
 
-    def find(self, data: Data) -> pa.Table:
+    def find(self, data: Data, *, threads: int | None = None) -> pa.Table:
         """Return the result of the query on some data: a row for each match, or for each of its rows.
 
-        Matches are in the order of their streams and starts, and MATCH_NUMBER() counts them so.
+        Matches are in the order of their streams and starts, and MATCH_NUMBER() counts them so. For
+        `threads` see `wex.find`.
         """
-        return self.result(find(self.spec, data, rows=self.rows))
+        return self.result(find(self.spec, data, rows=self.rows, threads=threads))
 
     def result(self, windows: pa.Table) -> pa.Table:
         """Return the result of the query from the windows of the spec, or from their rows."""
