@@ -15,6 +15,7 @@ import pyarrow as pa
 
 import wex
 from tests.analysis.small import alphabet, conforming
+from tests.strategies.specs import greedy
 from wex.compile.planning import plan_windows
 from wex.engine.engine import Engine
 from wex.engine.kernels.compiled import interpreted
@@ -126,7 +127,8 @@ class Oracle:
         keep = tree.Name("preferred") if by_order else None
         plain = replace(window, keep=keep, next_start=None)
         spec = replace(self.spec, windows=(plain,), source=None)
-        oracle = Oracle(replace(spec, windows=(replace(plain, keep=None),)))
+        pairs = tuple(replace(pair, match=greedy(pair.match)) for pair in window.pairs)
+        oracle = Oracle(replace(spec, windows=(replace(plain, keep=None, pairs=pairs),)))
         engine = Engine(plan_windows(run(spec, until="smaller form")))  # type: ignore[arg-type]
         late = window.until is not None  # the event behind a window decides about it
         for events in (*map(self.stream, self.words), *self._longer_streams()):

@@ -54,3 +54,13 @@ def test_labels_are_ambiguous_only_if_two_ways_label_a_window() -> None:
     assert torture.faults(ambiguous) == torture.faults(one) == []
     oracle, (report,) = Oracle(wex.parse(one)), wex.check(ambiguous)
     assert is_false(oracle, Finding(Kind.AMBIGUOUS_LABELS, ""), report, {})
+
+
+DOMAIN = "stream s (n int) assume [0 <= n and n <= 2]* "
+
+
+def test_hopeless_starts_are_looked_for_without_preference() -> None:
+    """Without it a reluctant quantifier is an error."""
+    spec = DOMAIN + "window w match (~any)*? & [n > n[-1]]+ until [n[-1] = 2] or end keep preferred"
+    assert Kind.HOPELESS_STARTS in {finding.kind for finding in wex.check(spec)["w"].findings}
+    assert torture.faults(spec) == []
