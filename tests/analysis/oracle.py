@@ -16,10 +16,12 @@ import pyarrow as pa
 import wex
 from tests.analysis.small import alphabet, conforming
 from tests.strategies.specs import greedy
+from wex.compile.clauses import clauses_of
 from wex.compile.planning import plan_windows
-from wex.engine.engine import Engine
+from wex.engine.engine import Engine, engine_of
 from wex.engine.kernels.compiled import interpreted
 from wex.engine.running_streams import RunningStreams
+from wex.engine.state import schema
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
@@ -169,25 +171,48 @@ class Oracle:
         return processor.most_held()
 
     def held_or_ended(self, events: Sequence[Event]) -> int:
-        """Return the most starts that a processor holds after an event or that end with it.
+        """Return the most starts that are held after an event, or end with it, on a stream.
 
-        With `keep disjoint` a window that ends also ends the starts that were held, and a new one.
-        What `having` denies has ended, too: it is left out.
+        What `having` denies has ended, too. Which starts end is asked without `having`, and without
+        `keep`, unless that goes by preference: it hides windows. A start that ends counts only if the
+        spec itself held it before.
         """
         (window,) = self.spec.windows
-        ending = replace(window, having=None)
-        processor = wex.Processor(replace(self.spec, windows=(ending,), source=None))
-        clears = window.keep is not None and window.keep.text == "disjoint"
+        clauses = clauses_of(window)
+        keep = window.keep if clauses.prefers else None
+        free = replace(self.spec, windows=(replace(window, having=None, keep=keep),), source=None)
+        own, others = (RunningStreams(engine_of(spec)) for spec in (self.spec, free))
         most = 0
         with interpreted():
-            for event in events:
-                before = processor.held()
-                ended = processor.feed(pa.Table.from_pylist([event], self._schema(events)))
-                starts = set(ended["start_index"].to_pylist())
-                most = max(most, processor.held() + len(starts))
-                if clears and starts:
-                    most = max(most, before + 1)
+            for at, event in enumerate(events):
+                table = pa.Table.from_pylist([event], self._schema(events))
+                begun = _held_starts(own) | {at}
+                reported, ended = (_starts_ending(each.feed(table), at) for each in (own, others))
+                if (
+                    clauses.cuts and reported
+                ):  # at the event that ends a window, all starts before it are still held
+                    ended |= _held_starts(others)
+                elif clauses.single:  # what goes on and is not held is in the state of an older one
+                    ended -= _held_starts(others)
+                most = max(most, len(_held_starts(own) | begun & ended))
         return most
 
     def _schema(self, events: Sequence[Event]) -> pa.Schema:
         return pa.Table.from_pylist(list(events)).schema
+
+
+def _held_starts(streams: RunningStreams) -> set[int]:
+    """Return the starts that are held, in the only stream."""
+    rows = streams.everything().lists[schema.held(0)].to_pylist()
+    # By preference, some rows only divide panes.
+    return {
+        row[schema.POSITION]
+        for row in rows
+        if schema.CANDIDATE not in row or row[schema.SLOT] != schema.BORDER
+    }
+
+
+def _starts_ending(windows: pa.Table, at: int) -> set[int]:
+    """Return the starts of the windows that end with an event."""
+    rows = windows.select(["start_index", "end_index"]).to_pylist()
+    return {row["start_index"] for row in rows if row["end_index"] == at}

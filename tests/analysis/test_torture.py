@@ -23,6 +23,40 @@ def test_the_oracle_notices_what_is_wrong() -> None:
     assert oracle.held_or_ended([{"ok": True}, {"ok": True}]) == 2
 
 
+@pytest.mark.parametrize(
+    ("clauses", "held"),
+    [
+        ("match any+ keep all", 4),  # a start that ends and is held counts once
+        ("match any+ keep longest", 1),
+        ("match any+ keep disjoint", 1),
+        ("match any+ measure count() as size having size = 2 keep longest", 4),
+        ("match any+ measure count() as size having size = 1 keep shortest", 1),
+        ("match any+ measure count() as size having size = 3 keep shortest", 3),
+        ("match any{3} keep disjoint", 3),
+        ("match any{3} measure count() as size having size > 3 keep disjoint", 3),
+        ("match any{2} until [not ok]", 2),
+    ],
+)
+def test_the_oracle_counts_starts_as_they_are_held(clauses: str, held: int) -> None:
+    """Under `having` a plan holds starts that `keep longest` alone would drop."""
+    oracle = Oracle(wex.parse(f"stream s (ok bool) window w {clauses}"))
+    assert oracle.held_or_ended([{"ok": True}] * 4) == held
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "match ~(()) unpadded keep longest measure count_if(n = 0) as hits having hits = 1",
+        "after ~([n = 2]*) match ([n = 2] | ())* until [floor(n, 2, 1) = 1] keep longest "
+        "measure count() as size having size <= 2",
+    ],
+)
+def test_the_analysis_is_right_about_growth_under_having(clauses: str) -> None:
+    spec = f"stream s (n int) assume [0 <= n and n <= 2]* window w {clauses}"
+    assert wex.check(spec)["w"].held.verdict == "unbounded"
+    assert torture.faults(spec) == []
+
+
 SPEC = (
     "stream s (n int) assume [0 <= n and n <= 2]* window w match [n = 0] [n > n[-1]] until [n = 2]"
 )
