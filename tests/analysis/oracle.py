@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import chain, islice, product
+from itertools import cycle as repeated
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -40,6 +41,7 @@ Word = tuple[int, ...]  # the numbers of the events of a short stream
 
 LONGER = 60  # streams that are tried where short ones show nothing
 MOST_CONTINUATIONS = 1_500  # of a stream, to find the windows of its open starts
+MOST_REPEATED = 12  # events of a longer continuation
 KEY = "key"  # a field that gives every short stream a key
 # Some values of unlimited domains: below, at, between and above the constants of random specs.
 SOME: dict[str, list[Value]] = {
@@ -101,15 +103,23 @@ class Oracle:
                     opened.setdefault(word[:size], set()).add(start)
         return max(map(len, opened.values()), default=0)
 
-    def open_at_end(self, events: Sequence[Event], enough: int, *, ended: bool = True) -> int:
+    def open_at_end(
+        self,
+        events: Sequence[Event],
+        enough: int,
+        *,
+        ended: bool = True,
+        periodic: bool = False,
+    ) -> int:
         """Return how many starts have a window that reaches the end of a stream, in a continuation.
 
         Or one that goes on, if those that have `ended` with it do not count. As far as continuations
-        are tried: the shortest first, until there are `enough`.
+        are tried: the shortest first, until there are `enough`, and then long `periodic` ones.
         """
         found: set[int] = set()
         lengths = (product(self.events, repeat=length) for length in range(7))
-        for more in islice((tail for tails in lengths for tail in tails), MOST_CONTINUATIONS):
+        short = islice((tail for tails in lengths for tail in tails), MOST_CONTINUATIONS)
+        for more in chain(short, self._periodic() if periodic else ()):
             longer = [*events, *more]
             if self.conforms(longer):
                 windows = self.windows(longer)
@@ -117,6 +127,16 @@ class Oracle:
             if len(found) >= enough:
                 break
         return len(found)
+
+    def _periodic(self) -> Iterator[tuple[Event, ...]]:
+        """Yield continuations that repeat one or two events, before another one or none.
+
+        A start may have to wait until those before it, whose windows would win, have grown too long.
+        """
+        for length in range(4, MOST_REPEATED + 1):
+            for pair in product(self.events, repeat=2):
+                for tail in ((), *((event,) for event in self.events)):
+                    yield (*islice(repeated(pair), length), *tail)
 
     def hopeless(self) -> bool:
         """Tell whether some start is held after a stream that has a window in no short continuation.

@@ -98,3 +98,12 @@ def test_hopeless_starts_are_looked_for_without_preference() -> None:
     spec = DOMAIN + "window w match (~any)*? & [n > n[-1]]+ until [n[-1] = 2] or end keep preferred"
     assert Kind.HOPELESS_STARTS in {finding.kind for finding in wex.check(spec)["w"].findings}
     assert torture.faults(spec) == []
+
+
+def test_a_start_may_have_to_wait_for_all_before_it() -> None:
+    """The last of eight open starts has its window once the seven before it have grown too long."""
+    spec = DOMAIN + "window w match any{1,8} until [n = n[-1]] keep disjoint"
+    found = wex.check(spec)["w"].open
+    assert found.exact
+    assert found.bound == 8
+    assert torture.faults(spec) == []
