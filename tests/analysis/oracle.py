@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import chain, islice, product
+from itertools import cycle as repeated
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 import wex
 from tests.analysis.small import alphabet, conforming
+from tests.strategies.specs import greedy
+from wex.compile.clauses import clauses_of
 from wex.compile.planning import plan_windows
-from wex.engine.engine import Engine
+from wex.engine.engine import Engine, engine_of
 from wex.engine.kernels.compiled import interpreted
 from wex.engine.running_streams import RunningStreams
+from wex.engine.state import schema
 from wex.reference.assumptions import Assumptions
 from wex.reference.streams import Stream
 from wex.reference.windows import Definition
@@ -37,6 +41,7 @@ Word = tuple[int, ...]  # the numbers of the events of a short stream
 
 LONGER = 60  # streams that are tried where short ones show nothing
 MOST_CONTINUATIONS = 1_500  # of a stream, to find the windows of its open starts
+MOST_REPEATED = 12  # events of a longer continuation
 KEY = "key"  # a field that gives every short stream a key
 # Some values of unlimited domains: below, at, between and above the constants of random specs.
 SOME: dict[str, list[Value]] = {
@@ -98,15 +103,23 @@ class Oracle:
                     opened.setdefault(word[:size], set()).add(start)
         return max(map(len, opened.values()), default=0)
 
-    def open_at_end(self, events: Sequence[Event], enough: int, *, ended: bool = True) -> int:
+    def open_at_end(
+        self,
+        events: Sequence[Event],
+        enough: int,
+        *,
+        ended: bool = True,
+        periodic: bool = False,
+    ) -> int:
         """Return how many starts have a window that reaches the end of a stream, in a continuation.
 
         Or one that goes on, if those that have `ended` with it do not count. As far as continuations
-        are tried: the shortest first, until there are `enough`.
+        are tried: the shortest first, until there are `enough`, and then long `periodic` ones.
         """
         found: set[int] = set()
         lengths = (product(self.events, repeat=length) for length in range(7))
-        for more in islice((tail for tails in lengths for tail in tails), MOST_CONTINUATIONS):
+        short = islice((tail for tails in lengths for tail in tails), MOST_CONTINUATIONS)
+        for more in chain(short, self._periodic() if periodic else ()):
             longer = [*events, *more]
             if self.conforms(longer):
                 windows = self.windows(longer)
@@ -114,6 +127,16 @@ class Oracle:
             if len(found) >= enough:
                 break
         return len(found)
+
+    def _periodic(self) -> Iterator[tuple[Event, ...]]:
+        """Yield continuations that repeat one or two events, before another one or none.
+
+        A start may have to wait until those before it, whose windows would win, have grown too long.
+        """
+        for length in range(4, MOST_REPEATED + 1):
+            for pair in product(self.events, repeat=2):
+                for tail in ((), *((event,) for event in self.events)):
+                    yield (*islice(repeated(pair), length), *tail)
 
     def hopeless(self) -> bool:
         """Tell whether some start is held after a stream that has a window in no short continuation.
@@ -126,7 +149,8 @@ class Oracle:
         keep = tree.Name("preferred") if by_order else None
         plain = replace(window, keep=keep, next_start=None)
         spec = replace(self.spec, windows=(plain,), source=None)
-        oracle = Oracle(replace(spec, windows=(replace(plain, keep=None),)))
+        pairs = tuple(replace(pair, match=greedy(pair.match)) for pair in window.pairs)
+        oracle = Oracle(replace(spec, windows=(replace(plain, keep=None, pairs=pairs),)))
         engine = Engine(plan_windows(run(spec, until="smaller form")))  # type: ignore[arg-type]
         late = window.until is not None  # the event behind a window decides about it
         for events in (*map(self.stream, self.words), *self._longer_streams()):
@@ -167,25 +191,48 @@ class Oracle:
         return processor.most_held()
 
     def held_or_ended(self, events: Sequence[Event]) -> int:
-        """Return the most starts that a processor holds after an event or that end with it.
+        """Return the most starts that are held after an event, or end with it, on a stream.
 
-        With `keep disjoint` a window that ends also ends the starts that were held, and a new one.
-        What `having` denies has ended, too: it is left out.
+        What `having` denies has ended, too. Which starts end is asked without `having`, and without
+        `keep`, unless that goes by preference: it hides windows. A start that ends counts only if the
+        spec itself held it before.
         """
         (window,) = self.spec.windows
-        ending = replace(window, having=None)
-        processor = wex.Processor(replace(self.spec, windows=(ending,), source=None))
-        clears = window.keep is not None and window.keep.text == "disjoint"
+        clauses = clauses_of(window)
+        keep = window.keep if clauses.prefers else None
+        free = replace(self.spec, windows=(replace(window, having=None, keep=keep),), source=None)
+        own, others = (RunningStreams(engine_of(spec)) for spec in (self.spec, free))
         most = 0
         with interpreted():
-            for event in events:
-                before = processor.held()
-                ended = processor.feed(pa.Table.from_pylist([event], self._schema(events)))
-                starts = set(ended["start_index"].to_pylist())
-                most = max(most, processor.held() + len(starts))
-                if clears and starts:
-                    most = max(most, before + 1)
+            for at, event in enumerate(events):
+                table = pa.Table.from_pylist([event], self._schema(events))
+                begun = _held_starts(own) | {at}
+                reported, ended = (_starts_ending(each.feed(table), at) for each in (own, others))
+                if (
+                    clauses.cuts and reported
+                ):  # at the event that ends a window, all starts before it are still held
+                    ended |= _held_starts(others)
+                elif clauses.single:  # what goes on and is not held is in the state of an older one
+                    ended -= _held_starts(others)
+                most = max(most, len(_held_starts(own) | begun & ended))
         return most
 
     def _schema(self, events: Sequence[Event]) -> pa.Schema:
         return pa.Table.from_pylist(list(events)).schema
+
+
+def _held_starts(streams: RunningStreams) -> set[int]:
+    """Return the starts that are held, in the only stream."""
+    rows = streams.everything().lists[schema.held(0)].to_pylist()
+    # By preference, some rows only divide panes.
+    return {
+        row[schema.POSITION]
+        for row in rows
+        if schema.CANDIDATE not in row or row[schema.SLOT] != schema.BORDER
+    }
+
+
+def _starts_ending(windows: pa.Table, at: int) -> set[int]:
+    """Return the starts of the windows that end with an event."""
+    rows = windows.select(["start_index", "end_index"]).to_pylist()
+    return {row["start_index"] for row in rows if row["end_index"] == at}

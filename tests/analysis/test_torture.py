@@ -23,6 +23,40 @@ def test_the_oracle_notices_what_is_wrong() -> None:
     assert oracle.held_or_ended([{"ok": True}, {"ok": True}]) == 2
 
 
+@pytest.mark.parametrize(
+    ("clauses", "held"),
+    [
+        ("match any+ keep all", 4),  # a start that ends and is held counts once
+        ("match any+ keep longest", 1),
+        ("match any+ keep disjoint", 1),
+        ("match any+ measure count() as size having size = 2 keep longest", 4),
+        ("match any+ measure count() as size having size = 1 keep shortest", 1),
+        ("match any+ measure count() as size having size = 3 keep shortest", 3),
+        ("match any{3} keep disjoint", 3),
+        ("match any{3} measure count() as size having size > 3 keep disjoint", 3),
+        ("match any{2} until [not ok]", 2),
+    ],
+)
+def test_the_oracle_counts_starts_as_they_are_held(clauses: str, held: int) -> None:
+    """Under `having` a plan holds starts that `keep longest` alone would drop."""
+    oracle = Oracle(wex.parse(f"stream s (ok bool) window w {clauses}"))
+    assert oracle.held_or_ended([{"ok": True}] * 4) == held
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "match ~(()) unpadded keep longest measure count_if(n = 0) as hits having hits = 1",
+        "after ~([n = 2]*) match ([n = 2] | ())* until [floor(n, 2, 1) = 1] keep longest "
+        "measure count() as size having size <= 2",
+    ],
+)
+def test_the_analysis_is_right_about_growth_under_having(clauses: str) -> None:
+    spec = f"stream s (n int) assume [0 <= n and n <= 2]* window w {clauses}"
+    assert wex.check(spec)["w"].held.verdict == "unbounded"
+    assert torture.faults(spec) == []
+
+
 SPEC = (
     "stream s (n int) assume [0 <= n and n <= 2]* window w match [n = 0] [n > n[-1]] until [n = 2]"
 )
@@ -54,3 +88,22 @@ def test_labels_are_ambiguous_only_if_two_ways_label_a_window() -> None:
     assert torture.faults(ambiguous) == torture.faults(one) == []
     oracle, (report,) = Oracle(wex.parse(one)), wex.check(ambiguous)
     assert is_false(oracle, Finding(Kind.AMBIGUOUS_LABELS, ""), report, {})
+
+
+DOMAIN = "stream s (n int) assume [0 <= n and n <= 2]* "
+
+
+def test_hopeless_starts_are_looked_for_without_preference() -> None:
+    """Without it a reluctant quantifier is an error."""
+    spec = DOMAIN + "window w match (~any)*? & [n > n[-1]]+ until [n[-1] = 2] or end keep preferred"
+    assert Kind.HOPELESS_STARTS in {finding.kind for finding in wex.check(spec)["w"].findings}
+    assert torture.faults(spec) == []
+
+
+def test_a_start_may_have_to_wait_for_all_before_it() -> None:
+    """The last of eight open starts has its window once the seven before it have grown too long."""
+    spec = DOMAIN + "window w match any{1,8} until [n = n[-1]] keep disjoint"
+    found = wex.check(spec)["w"].open
+    assert found.exact
+    assert found.bound == 8
+    assert torture.faults(spec) == []

@@ -107,7 +107,7 @@ def _of_witness(oracle: Oracle, name: str, answer: Answer) -> Iterator[str]:
     if name == "open" and not oracle.whole:
         return  # other values than a few may be needed to go on
     if name == "open":
-        seen = oracle.open_at_end(events, n)
+        seen = oracle.open_at_end(events, n, periodic=True)
     elif name == "held":
         seen = oracle.held_or_ended(events)
     else:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.compare import find_by
 from tests.engine.matchers import COUNTS, LETS, LETTERS
+from tests.strategies.specs import greedy
 from wex.compile.plan import Plan
 from wex.engine import labels
 from wex.engine.engine import Engine, engine_of
@@ -121,16 +122,6 @@ def test_labels_do_not_change_which_windows_there_are(spec: tree.Spec, word: Wor
     engines = map(engine_of, (spec, wex.parse(str(plain))))
     one, two = (find_by(engine, table(word)).select(columns) for engine in engines)
     assert one.equals(two)
-
-
-def greedy(regex: tree.Regex) -> tree.Regex:
-    """Return an expression without reluctance, which is an error if neither labels nor `keep` use it."""
-    match regex:
-        case tree.Concat(parts) | tree.Union(parts) | tree.Intersection(parts):
-            return replace(regex, parts=tuple(map(greedy, parts)))
-        case tree.Repeat(body):
-            return replace(regex, body=greedy(body), reluctant=False)
-    return regex
 
 
 @given(specs(), words)

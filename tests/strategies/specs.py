@@ -350,6 +350,18 @@ def preferences(draw: st.DrawFn, regex: tree.Regex) -> tree.Regex:
     return regex
 
 
+def greedy(regex: tree.Regex) -> tree.Regex:
+    """Return an expression without reluctance, which is an error if neither labels nor `keep` use it."""
+    match regex:
+        case tree.Concat(parts) | tree.Union(parts) | tree.Intersection(parts):
+            return replace(regex, parts=tuple(map(greedy, parts)))
+        case tree.Repeat(body):
+            return replace(regex, body=greedy(body), reluctant=False)
+        case tree.Labelled(_, body):
+            return replace(regex, body=greedy(body))
+    return regex
+
+
 # --- Labels
 
 LABELS = ("la", "lb")
