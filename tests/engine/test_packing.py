@@ -20,7 +20,7 @@ from wex.engine import external_sort
 from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
 from wex.engine.input import grouping
-from wex.engine.packing import EventOrder, blobs, rows_of
+from wex.engine.packing import EventOrder, blobs, rows_of, size_of
 from wex.errors import DataError
 from wex.spark.worker import partition_windows
 
@@ -158,3 +158,35 @@ def test_no_run_stays_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) ->
         assert len(list(tmp_path.glob("wex-*/*.arrow"))) == 3
         assert pa.concat_tables(sort.sorted())["n"].to_pylist() == [0, 1, 2]
     assert not list(tmp_path.iterdir())
+
+
+def test_decimals_that_are_one_real_are_one_key() -> None:
+    """Arrow rounds a decimal differently if it does not go through its text."""
+    texts = ["0.2009651139027379071", "0.2009651139027379072"]
+    keys = pa.array([Decimal(text) for text in texts], pa.decimal128(38, 19))
+    assert len({float(text) for text in texts}) == 1
+    moved = list(blobs(pa.table({"k": keys}), ("k",), None, 1000))
+    assert len({blob.bucket for blob in moved}) == 1
+
+
+def test_repeated_texts_count_in_full() -> None:
+    table = pa.table({"k": ["x" * 1000, "y" * 2000, None] * 100})
+    (blob,) = blobs(table, (), None, 1)
+    assert len(blob.data) < 10_000
+    assert size_of(rows_of(blob.data, table.schema)) > 300_000
+
+
+def test_rows_that_are_equal_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(external_sort, "BATCH", 50)
+    spec = wex.parse("stream s (t int, p other) order by t window w match any")
+    pieces = [pa.table({"t": [1] * 500, "p": [number] * 500}) for number in range(40)]
+    (tables,) = unpacked(engine_of(spec), pieces, 1, 1, Random(1))
+    assert max(table.num_rows for table in tables) <= 1_000
+    assert sum(table.num_rows for table in tables) == 20_000
+
+
+def test_columns_of_no_type_have_no_order() -> None:
+    spec = wex.parse("stream s (k int, t int, x real) partition by k order by t window w match any")
+    table = pa.table({"k": pa.nulls(5_000), "t": range(5_000, 0, -1), "x": pa.nulls(5_000)})
+    ((sorted_table,),) = unpacked(engine_of(spec), [table], 3, 1 << 20, Random(1))
+    assert sorted_table["t"].to_pylist() == list(range(1, 5_001))

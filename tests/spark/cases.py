@@ -109,7 +109,12 @@ def shuffles(spark: SparkSession) -> None:
     expected = without_mean(wex.find(TREND, table))
     assert without_mean(frame.transform(windows(TREND, shuffle="rows")).toArrow()) == expected
     with patch("wex.spark.packed_shuffle.BUCKET_BYTES", 20_000):
-        assert without_mean(frame.transform(windows(TREND)).toArrow()) == expected
+        packed = frame.transform(windows(TREND))
+        assert without_mean(packed.toArrow()) == expected
+    if hasattr(spark, "sparkContext"):
+        with redirect_stdout(StringIO()) as plan:
+            packed.explain()
+        assert "MapInArrow pack" in plan.getvalue()
     with (
         patch("wex.spark.packed_shuffle.MEMORY", 1),
         patch("wex.spark.packed_shuffle.MOST_ROWS", 900),
@@ -123,7 +128,18 @@ def shuffles(spark: SparkSession) -> None:
         if hasattr(spark, "sparkContext"):
             with redirect_stdout(StringIO()) as plan:
                 result.explain()
-            assert plan.getvalue().count("Exchange") <= 1
+            assert "MapInArrow pack" not in plan.getvalue()
+            assert internals.partitioned_by(frame.hint("rebalance", "symbol")) is None
+    # Decimals that are one real are one key, and a column of no type is one.
+    by_decimal = wex.parse("stream s (k real, t int) partition by k order by t window w match any")
+    exact = spark.sql(
+        "SELECT CAST(CASE WHEN id % 2 = 0 THEN '0.2009651139027379071' ELSE '0.2009651139027379072' END"
+        " AS DECIMAL(38, 19)) AS k, id AS t FROM range(10)"
+    )
+    for frame_of_one in (exact, exact.withColumn("k", F.lit(None))):
+        for shuffle in ("packed", "rows"):
+            ends = frame_of_one.transform(windows(by_decimal, shuffle=shuffle)).toArrow()
+            assert sorted(ends["end_index"].to_pylist()) == list(range(10))
     wrong(lambda: windows(TREND, shuffle="sorted"), "wrong-argument")  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.packing import concat_rows
+from wex.engine.packing import concat_rows, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ class ExternalSort:
     def add(self, rows: pa.Table) -> None:
         """Add rows."""
         self._pieces.append(rows)
-        self._size += rows.nbytes
+        self._size += size_of(rows)
         if self._size >= self._most:
             self._spill()
 
@@ -106,11 +106,12 @@ class ExternalSort:
                 yield self._order.sorted(concat_rows([carried, *loaded]))
                 return
             splitter = firsts.slice(int(begins[place + step]), 1)
-            # The splitter comes first, so that it sorts before rows that are equal to it.
-            rows = concat_rows([splitter, carried, *loaded])
+            # The splitter comes last, so that rows that are equal to it are passed on, too: where
+            # many rows are equal, they would be carried through all rounds.
+            rows = concat_rows([carried, *loaded, splitter])
             order = self._order.indices(rows)
             order = np.arange(rows.num_rows) if order is None else order
-            at = int(np.flatnonzero(order == 0)[0])
+            at = int(np.flatnonzero(order == rows.num_rows - 1)[0])
             if at:
                 yield rows.take(pa.array(order[:at]))
             carried = rows.take(pa.array(order[at + 1 :]))

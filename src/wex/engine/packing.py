@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from wex.engine.input.columns import combine_chunks
 from wex.engine.input.grouping import (
@@ -111,15 +112,26 @@ class EventOrder:
         """Return the indices that sort rows; None: they are sorted."""
         ranked = pa.table([_ranks(column) for column in rows.columns], names=rows.column_names)
         columns = sort_keys(ranked, self._stream.partition_by, self._order_by, self._fields)
-        return None if is_sorted(columns) else sort_indices(columns)
+        return None if not columns or is_sorted(columns) else sort_indices(columns)
 
     def sorted(self, rows: pa.Table) -> pa.Table:
         """Return rows in their order, with texts instead of codes."""
         grouped = grouped_by_key(rows, self._stream.partition_by, self._stream.order_by)
         if grouped is not None:
-            return grouped.table
+            return without_codes(grouped.table)
         indices = self.indices(rows)
         return without_codes(rows if indices is None else rows.take(pa.array(indices)))
+
+
+def size_of(rows: pa.Table) -> int:
+    """Return the bytes of unpacked rows, texts counted in full."""
+    size = int(rows.nbytes)
+    for column in rows.columns:
+        if pa.types.is_dictionary(column.type):
+            array = combine_chunks(column)
+            lengths = np.append(pc.binary_length(array.dictionary).to_numpy(), 0)
+            size += int(lengths[_codes(array)].sum())
+    return size
 
 
 def _concat_column(parts: Sequence[pa.Array]) -> pa.Array:
@@ -177,7 +189,9 @@ def _hashable(column: pa.Array) -> NDArray[np.uint64]:
     if pa.types.is_null(column.type):
         return np.full(len(column), NULL_HASH)
     known = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
-    if pa.types.is_decimal(column.type) or pa.types.is_floating(column.type):
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string()).cast(pa.float64())  # rounded as `conform` rounds it
+    if pa.types.is_floating(column.type):
         reals = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy() + 0.0
         reals[np.isnan(reals)] = np.nan
         numbers = reals.view(np.uint64)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import DecimalType, StringType
 
 from wex.analysis.boundedness_guard import refuse_unbounded, warn
 from wex.engine.engine import engine_of
@@ -26,7 +27,7 @@ from wex.spark import packed_shuffle
 from wex.spark.dead_letters import BadRowHandling, DeadLetterFile, bad_row_handling, new_run
 from wex.spark.internals import partitioned_by, spark_schema_of
 from wex.spark.packed_shuffle import PARTITIONS, shuffled
-from wex.spark.ranges import check_ranges, ranged_windows, suitable_ranges
+from wex.spark.ranges import check_ranges, ranged_windows
 from wex.spark.schemas import arrow_schema, quoted, to_arrow
 from wex.spark.session import check_workers
 from wex.spec import as_spec
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from os import PathLike
 
-    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql import Column, DataFrame, Observation, SparkSession
 
     from wex.engine.engine import Engine
     from wex.engine.input.bad_rows import BadRows
@@ -63,7 +64,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     bad_rows_to: str | PathLike[str] | None = None,
     observation: Observation | None = None,
     shuffle: Shuffle = "packed",
-    ranges: int | None = None,
+    ranges: int = 1,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
@@ -73,8 +74,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     is an error before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
     `streams`, `windows` and `bad` rows. Without `partition by`, a batch is divided into at least so many
-    `ranges` of time, each a task: four small jobs run at once to find them. If their number is not
-    given, a large batch has a range for each core. The other arguments are for streaming DataFrames: see
+    `ranges` of time, each a task: four small jobs run at once to find them. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
 
     The `shuffle` of a batch job is *packed*: rows travel as Arrow data, sorted by WEX. With "rows",
@@ -131,7 +131,7 @@ def windows_and_tally(
     run: str = "",
     *,
     shuffle: Shuffle = "packed",
-    ranges: int | None = None,
+    ranges: int = 1,
 ) -> DataFrame:
     """Return windows, and among them rows without a window that hold counts: see `counted`.
 
@@ -176,7 +176,7 @@ def _mapped(
     handling: BadRowHandling | None = None,
     run: str = "",
     shuffle: Shuffle = "packed",
-    ranges: int | None = None,
+    ranges: int = 1,
 ) -> DataFrame:
     """Return the windows of a batch DataFrame; columns that do not fit are an error."""
     schema = arrow_schema(frame.schema, engine)
@@ -184,17 +184,15 @@ def _mapped(
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
     divisible = not stream.partition_by and handling.choice == "fail" and CORRUPT not in plain
-    count = (suitable_ranges(chosen) if ranges is None else ranges) if divisible else 1
-    if count > 1:
-        divided = ranged_windows(engine, chosen, plain, result.schema, count, tally=tally)
+    if divisible and ranges > 1:
+        divided = ranged_windows(engine, chosen, plain, result.schema, ranges, tally=tally)
         if divided is not None:
             return divided
     run_on_workers = WorkerFunctions(
         engine.plan.to_bytes(), list(plain), engine.rows, tally, handling, run
     )
     keys = [plain[name] for name in stream.partition_by]
-    together = None if handling.folder is not None else partitioned_by(chosen)
-    in_place = together is not None and together <= set(keys)
+    in_place = handling.folder is None and _are_together(chosen, keys)
     if shuffle == "packed" and not in_place:
         types = to_arrow(chosen.schema)
         blobs = shuffled(chosen, engine, list(plain))
@@ -209,7 +207,8 @@ def _mapped(
     if in_place:
         partitioned = chosen
     elif handling.folder is None:
-        partitioned = chosen.repartition(*keys) if keys else chosen.repartition(1)
+        by = [_by_value(chosen, key) for key in keys]
+        partitioned = chosen.repartition(*by) if keys else chosen.repartition(1)
     else:
         # A task that runs again must write the same file again, so the number of partitions and
         # the number of each, which is part of the name, must not depend on how a job is run.
@@ -219,6 +218,27 @@ def _mapped(
         partitioned = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
     ordered = partitioned.sortWithinPartitions(*order)
     return ordered.mapInArrow(run_on_workers.over_rows(), spark_schema_of(result.schema))
+
+
+def _are_together(chosen: DataFrame, keys: list[str]) -> bool:
+    """Tell whether somebody has partitioned rows such that those of a key are in one partition.
+
+    Different decimals may be one key, and texts that a collation calls equal are different keys.
+    """
+    types = [chosen.schema[key].dataType for key in keys]
+    if any(isinstance(type_, DecimalType) for type_ in types) or any(
+        isinstance(type_, StringType) and type_ != StringType() for type_ in types
+    ):
+        return False
+    together = partitioned_by(chosen)
+    return together is not None and together <= set(keys)
+
+
+def _by_value(chosen: DataFrame, name: str) -> Column:
+    """Return a key column to partition and sort by: a decimal is the real that is nearest to it."""
+    column = F.col(name)
+    is_decimal = isinstance(chosen.schema[name].dataType, DecimalType)
+    return column.cast("double") if is_decimal else column
 
 
 def with_plain_names(frame: DataFrame, engine: Engine) -> tuple[DataFrame, dict[str, str]]:

@@ -75,7 +75,10 @@ def estimated_size(frame: DataFrame) -> int | None:
 # Operators that leave rows in their partitions. A partitioning below others, such as a join, is what
 # Spark plans, and adaptive execution may choose another; one that was asked for stays.
 _STAY = ("Project", "Filter", "Sort")
-_ASKED_FOR = ("Exchange", "Coalesce")
+_KEPT = (
+    "REPARTITION_BY_COL",
+    "REPARTITION_BY_NUM",
+)  # the origins of shuffles that it does not divide
 _PARTITIONED = re.compile(r"(?:hash|range)partitioning\((.*), \d+\)")
 _COLUMN = re.compile(r"(\w+)#\d+L?(?: ASC| DESC)?(?: NULLS FIRST| NULLS LAST)?")
 
@@ -90,7 +93,10 @@ def partitioned_by(frame: DataFrame) -> frozenset[str] | None:
         plan = node = frame._jdf.queryExecution().sparkPlan()  # noqa: SLF001
         while node.nodeName() in _STAY:
             node = node.children().apply(0)
-        if node.nodeName() not in _ASKED_FOR:
+        if node.nodeName() == "Exchange":
+            if str(node.shuffleOrigin().toString()) not in _KEPT:
+                return None
+        elif node.nodeName() != "Coalesce":
             return None
         text = str(plan.outputPartitioning().toString())
     except Exception:  # noqa: BLE001  (rows are then shuffled)

@@ -35,7 +35,7 @@ from wex.engine.ranges.composition import obstacle
 from wex.engine.ranges.distribution import cut_in, rows_before, tasks_of
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import DataError, WexError
-from wex.spark.internals import estimated_size, spark_schema_of
+from wex.spark.internals import spark_schema_of
 from wex.spark.schemas import to_arrow
 from wex.spec.types import OTHER
 
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     Batches = Iterator[pa.RecordBatch]
 
-LARGE = 1 << 27  # bytes, as Spark estimates them: from here on ranges pay
 MOST_EVENTS = 1 << 23  # of a range, which a task has in memory as a whole
 MOST_RANGES = 1000
 LOOK = 1 << 13  # events after a border in which the states may become known
@@ -62,18 +61,10 @@ logger = logging.getLogger("wex")
 
 
 def check_ranges(ranges: object) -> None:
-    """Raise an error unless a number of ranges is a positive whole number, or None."""
-    if ranges is not None and (type(ranges) is not int or ranges < 1):
+    """Raise an error unless a number of ranges is a positive whole number."""
+    if type(ranges) is not int or ranges < 1:
         message = f"ranges must be a positive whole number, got {ranges!r}"
         raise WexError("wrong-argument", message, "give 1 or more")
-
-
-def suitable_ranges(rows: DataFrame) -> int:
-    """Return how many ranges suit a stream, if nobody says it: a range for each core, if it is large."""
-    size = estimated_size(rows)
-    if size is None or size < LARGE:
-        return 1
-    return max(1, rows.sparkSession.sparkContext.defaultParallelism)
 
 
 def ranged_windows(

@@ -63,7 +63,7 @@ def _late(engine: Engine, batch: Batch) -> Faults:
         return []
     rows = batch.begin[known]
     pairs = batch.table.take(pa.array(np.concatenate([rows - 1, rows])))
-    columns = sort_keys(pairs, (), order, engine.fields)
+    columns = sort_keys(pairs, engine.stream.partition_by, order, engine.fields)
     punctual = in_order(
         [column.slice(0, len(rows)) for column in columns],
         [column.slice(len(rows)) for column in columns],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wex.engine.arrays import Ints
 
 MANY = 1 << 12  # rows from which on loading a kernel pays
-MOST_CODES = 1 << 24  # of keys: there is a place for each of them
+FEW_CODES, MOST_CODES = 1 << 16, 1 << 24  # of keys: there is a place for each of them
 
 
 class GroupedRows(NamedTuple):
@@ -46,7 +46,7 @@ def grouped_by_key(
 ) -> GroupedRows | None:
     """Return rows grouped by key, if the first order column rises in each group; None if not.
 
-    Columns of text may be dictionaries; they are not in the result.
+    Columns of text may be dictionaries.
     """
     if not partition_by or not order_by or table.num_rows < MANY:
         return None
@@ -54,7 +54,7 @@ def grouped_by_key(
     if times.null_count or not is_whole(times.type):
         return None
     keys = [_key_codes(combine_chunks(table.column(name))) for name in partition_by]
-    together = _together(keys)
+    together = _together(keys, max(FEW_CODES, min(MOST_CODES, 16 * table.num_rows)))
     if together is None:
         return None
     codes, size = together
@@ -65,7 +65,7 @@ def grouped_by_key(
     used = np.flatnonzero(counts)
     starts: Ints = (ends - counts)[used]
     if in_place:
-        return GroupedRows(without_codes(table), starts)
+        return GroupedRows(table, starts)
     move = _Movement(places)
     columns = {name: combine_chunks(table.column(name)) for name in table.column_names}
     moved = {
@@ -95,11 +95,11 @@ def _key_codes(column: pa.Array) -> _Codes | None:
     return _Codes(numbers - least, size) if size <= MOST_CODES else None
 
 
-def _together(keys: Sequence[_Codes | None]) -> tuple[NDArray[np.uint32], int] | None:
-    """Return one code for all columns of a key, and the number of codes; None: there are too many."""
+def _together(keys: Sequence[_Codes | None], most: int) -> tuple[NDArray[np.uint32], int] | None:
+    """Return one code for all columns of a key, and the number of codes; None: there are more than `most`."""
     size, codes = 1, np.zeros(1, dtype=np.uint32)
     for key in keys:
-        if key is None or size * key.size > MOST_CODES:
+        if key is None or size * key.size > most:
             return None
         own = key.codes.astype(np.uint32)
         codes = own if size == 1 else codes * np.uint32(key.size) + own
@@ -128,8 +128,7 @@ class _Movement:
     def column(self, array: pa.Array) -> pa.Array:
         """Return a column with its rows in their places."""
         if pa.types.is_dictionary(array.type):
-            codes = pa.DictionaryArray.from_arrays(self.column(array.indices), array.dictionary)
-            return codes.cast(array.type.value_type)
+            return pa.DictionaryArray.from_arrays(self.column(array.indices), array.dictionary)
         width = array.type.bit_width if pa.types.is_primitive(array.type) else 0
         if array.null_count or width not in _WORDS:
             return array.take(self._rows())

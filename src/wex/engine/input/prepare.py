@@ -126,7 +126,8 @@ class PreparedInput:
         rows = spans(self.starts[known], ends[known])
         owners = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
         last, own = prior.tails.take(pa.array(owners)), self.table.take(pa.array(rows))
-        columns = sort_keys(pa.concat_tables([last, own]), (), self.stream.order_by, self._fields)
+        both = pa.concat_tables([last, own])
+        columns = sort_keys(both, self.stream.partition_by, self.stream.order_by, self._fields)
         late[rows] = ~in_order(
             [column.slice(0, len(rows)) for column in columns],
             [column.slice(len(rows)) for column in columns],

@@ -187,7 +187,9 @@ def sort_keys(
 
 def _sortable_columns(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     """Return columns without NULL and NaN that sort like a column: NULL first, NaN last."""
-    columns = []
+    columns: list[pa.ChunkedArray] = []
+    if pa.types.is_null(column.type):
+        return columns
     if column.null_count:
         columns.append(pc.is_valid(column))
         column = column.fill_null(_PLACEHOLDERS.get(str(column.type), 0))

@@ -73,5 +73,6 @@ def key_ranges(data: pa.Table, keys: Sequence[str], count: int) -> list[KeyRange
 def _has_order(type_: pa.DataType) -> bool:
     """Tell whether Arrow compares values of a type as keys are sorted."""
     is_ = pa.types
-    number = is_.is_integer(type_) or is_.is_floating(type_) or is_.is_temporal(type_)
+    real = is_.is_float32(type_) or is_.is_float64(type_)
+    number = is_.is_integer(type_) or real or is_.is_temporal(type_)
     return bool(number or is_.is_string(type_) or is_.is_large_string(type_))
