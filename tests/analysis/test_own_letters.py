@@ -22,7 +22,7 @@ TIMED = {
         "at most 12", "at most 144",
     ),
     "match any ([ts - min(ts) <= 10 seconds] [x > sum(x)[-1]])*": ("at most 12", "at most 144"),
-    "match [ts - first(ts) <= 10 seconds]+ until [x > max(x)]": ("at most 12", "at most 132"),
+    "match [ts - first(ts) <= 10 seconds]+ until [x > max(x)]": ("at most 12", "at most 144"),
     "match [ts - first(ts) <= 5 seconds]+ [ts - first(ts) <= 10 seconds] any{2}": (
         "at most 13", "at most 169",
     ),

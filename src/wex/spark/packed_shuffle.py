@@ -66,7 +66,7 @@ def spread_labels(partitions: int, each: int) -> list[int]:
     """Return numbers of which Spark's hash partitioning puts so many into each partition.
 
     >>> spread_labels(4, 1)
-    [0, 1, 4, 5]
+    [0, 2, 6, 12]
     """
     counts, label = [0] * partitions, 0
     labels: list[int] = []

@@ -126,6 +126,11 @@ class RangeRun(WindowRun):
         return self.window.automaton.slots(self.entry)
 
     @property
+    def is_alone(self) -> bool:
+        """Windows that cross borders are merged with those of the range."""
+        return False
+
+    @property
     def state_after(self) -> int | None:
         """Return the state after the range; None: it is the last one."""
         if self.last_batch:
