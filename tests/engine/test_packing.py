@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
@@ -35,7 +36,7 @@ def unpacked(
     random.shuffle(moved)
     result = []
     for bucket in sorted({blob.bucket for blob in moved}):
-        with ExternalSort(EventOrder(engine), most) as sort:
+        with closing(ExternalSort(EventOrder(engine), most)) as sort:
             for blob in moved:
                 if blob.bucket == bucket:
                     sort.add(rows_of(blob.data, pieces[0].schema))
@@ -152,7 +153,7 @@ def test_a_key_larger_than_memory_is_sorted_on_disk(monkeypatch: pytest.MonkeyPa
 def test_no_run_stays_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/nowhere")
     spec = wex.parse("stream s (n int) window w match any")
-    with ExternalSort(EventOrder(engine_of(spec)), 1) as sort:
+    with closing(ExternalSort(EventOrder(engine_of(spec)), 1)) as sort:
         for number in range(3):
             sort.add(pa.table({"n": [number]}))
         assert len(list(tmp_path.glob("wex-*/*.arrow"))) == 3

@@ -20,7 +20,6 @@ from wex.engine.packing import concat_rows, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from wex.engine.packing import EventOrder
 
@@ -28,7 +27,7 @@ BATCH = 1 << 14  # rows of a batch of a run
 
 
 class ExternalSort:
-    """Sorts rows that are added piece by piece; `most` are the bytes that are held in memory."""
+    """Sorts rows that are added piece by piece; `most` are the bytes held in memory. To be closed."""
 
     def __init__(self, order: EventOrder, most: int) -> None:
         self._order, self._most = order, most
@@ -39,15 +38,8 @@ class ExternalSort:
         self._firsts: list[pa.Table] = []  # the first rows of the batches of all runs
         self._places: list[tuple[int, int]] = []  # the run and the number of each batch
 
-    def __enter__(self) -> ExternalSort:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Remove the runs from disk."""
         if self._folder is not None:
             self._folder.cleanup()
 

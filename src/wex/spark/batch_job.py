@@ -18,7 +18,7 @@ from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT
 from wex.engine.streaming.rules import with_order
 from wex.errors import WexError
-from wex.spark.dataframe import counted, windows_and_tally
+from wex.spark.dataframe import counted, found_windows
 from wex.spark.dead_letters import new_run
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import declared_schema, quoted
@@ -79,7 +79,8 @@ def run_job(
     try:
         events = _read(spark, engine, job)
         observed = Observation("wex")
-        result = counted(windows_and_tally(engine, events, handling, run), observed)
+        tallied = found_windows(engine, events, tally=True, handling=handling, run=run)
+        result = counted(tallied, observed)
         options = {"header": "true"} if target_format == "csv" else {}
         writer = result.write.format(target_format).options(**options).mode(job.mode)
         earlier = [] if letters is None or job.mode != "overwrite" else letters.files()

@@ -26,7 +26,7 @@ from wex.errors import WexError
 from wex.spark import packed_shuffle
 from wex.spark.dead_letters import BadRowHandling, DeadLetterFile, bad_row_handling, new_run
 from wex.spark.internals import partitioned_by, spark_schema_of
-from wex.spark.packed_shuffle import PARTITIONS, shuffled
+from wex.spark.packed_shuffle import shuffle_partitions, shuffled
 from wex.spark.ranges import check_ranges, ranged_windows
 from wex.spark.schemas import arrow_schema, quoted, to_arrow
 from wex.spark.session import check_workers
@@ -97,12 +97,17 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
                 handling.letters.refuse_used()
             runs = rows_engine(filled, _columns(frame)) if rows else engine
             if observation is None and handling.choice == "fail":
-                return _mapped(runs, frame, tally=False, shuffle=shuffle, ranges=ranges)
-            return counted(
-                windows_and_tally(runs, frame, handling, new_run(), shuffle=shuffle, ranges=ranges),
-                observation or metrics_name(engine),
-                rows=rows,
+                return found_windows(runs, frame, shuffle=shuffle, ranges=ranges)
+            tallied = found_windows(
+                runs,
+                frame,
+                tally=True,
+                handling=handling,
+                run=new_run(),
+                shuffle=shuffle,
+                ranges=ranges,
             )
+            return counted(tallied, observation or metrics_name(engine), rows=rows)
         from wex.spark.streaming import streaming_windows  # noqa: PLC0415
 
         if not allow_unbounded:
@@ -122,24 +127,6 @@ def _columns(frame: DataFrame) -> tuple[str, ...]:
 def metrics_name(engine: Engine) -> str:
     """Return the name under which the counts of a spec are observed."""
     return METRICS + "+".join(window.name for window in engine.plan.windows)
-
-
-def windows_and_tally(
-    engine: Engine,
-    frame: DataFrame,
-    handling: BadRowHandling | None = None,
-    run: str = "",
-    *,
-    shuffle: Shuffle = "packed",
-    ranges: int = 1,
-) -> DataFrame:
-    """Return windows, and among them rows without a window that hold counts: see `counted`.
-
-    Rows are the only output of a worker. `run` is a prefix of the names of files of bad rows.
-    """
-    return _mapped(
-        engine, frame, tally=True, handling=handling, run=run, shuffle=shuffle, ranges=ranges
-    )
 
 
 def counted(tallied: DataFrame, name: Observation | str, *, rows: bool = False) -> DataFrame:
@@ -168,17 +155,21 @@ def create_view(
     spark.table(source).transform(windows(spec, rows=rows)).createOrReplaceTempView(name)
 
 
-def _mapped(
+def found_windows(
     engine: Engine,
     frame: DataFrame,
     *,
-    tally: bool,
+    tally: bool = False,
     handling: BadRowHandling | None = None,
     run: str = "",
     shuffle: Shuffle = "packed",
     ranges: int = 1,
 ) -> DataFrame:
-    """Return the windows of a batch DataFrame; columns that do not fit are an error."""
+    """Return the windows of a batch DataFrame; columns that do not fit are an error.
+
+    With `tally`, there are rows without a window among them that hold counts, as rows are the only
+    output of a worker: see `counted`. `run` is a prefix of the names of files of bad rows.
+    """
     schema = arrow_schema(frame.schema, engine)
     result = SortedScan(engine).feed(schema.empty_table())
     stream, handling = engine.stream, handling or BadRowHandling()
@@ -204,18 +195,18 @@ def _mapped(
         if type_ != OTHER and name not in (*stream.partition_by, *stream.order_by)
     ]
     order = [plain[name] for name in (*stream.partition_by, *stream.order_by, *ties)]
+    by = [_by_value(chosen, key) for key in keys]
     if in_place:
         partitioned = chosen
     elif handling.folder is None:
-        by = [_by_value(chosen, key) for key in keys]
         partitioned = chosen.repartition(*by) if keys else chosen.repartition(1)
     else:
         # A task that runs again must write the same file again, so the number of partitions and
         # the number of each, which is part of the name, must not depend on how a job is run.
-        count = int(frame.sparkSession.conf.get(PARTITIONS, "200") or 200) if keys else 1
-        number = F.pmod(F.hash(*keys), F.lit(count)) if keys else F.lit(0)
+        count = shuffle_partitions(frame.sparkSession) if keys else 1
+        number = F.pmod(F.hash(*by), F.lit(count)) if keys else F.lit(0)
         chosen = chosen.select("*", number.alias(PARTITION))
-        partitioned = chosen.repartition(count, *keys) if keys else chosen.repartition(1)
+        partitioned = chosen.repartition(count, *by) if keys else chosen.repartition(1)
     ordered = partitioned.sortWithinPartitions(*order)
     return ordered.mapInArrow(run_on_workers.over_rows(), spark_schema_of(result.schema))
 
@@ -225,17 +216,18 @@ def _are_together(chosen: DataFrame, keys: list[str]) -> bool:
 
     Different decimals may be one key, and texts that a collation calls equal are different keys.
     """
-    types = [chosen.schema[key].dataType for key in keys]
-    if any(isinstance(type_, DecimalType) for type_ in types) or any(
-        isinstance(type_, StringType) and type_ != StringType() for type_ in types
-    ):
-        return False
+    for key in keys:
+        type_ = chosen.schema[key].dataType
+        if isinstance(type_, DecimalType):
+            return False
+        if isinstance(type_, StringType) and type_ != StringType():
+            return False
     together = partitioned_by(chosen)
     return together is not None and together <= set(keys)
 
 
 def _by_value(chosen: DataFrame, name: str) -> Column:
-    """Return a key column to partition and sort by: a decimal is the real that is nearest to it."""
+    """Return a key column to partition by: a decimal is the real that is nearest to it."""
     column = F.col(name)
     is_decimal = isinstance(chosen.schema[name].dataType, DecimalType)
     return column.cast("double") if is_decimal else column

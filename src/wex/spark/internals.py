@@ -108,6 +108,44 @@ def partitioned_by(frame: DataFrame) -> frozenset[str] | None:
     return frozenset(column[1] for column in named if column) if all(named) else None
 
 
+def spread_labels(partitions: int, each: int) -> list[int]:
+    """Return numbers of which `repartition` puts so many into each partition.
+
+    If Spark hashed otherwise, partitions would be less even, and nothing else.
+
+    >>> spread_labels(4, 1)
+    [0, 2, 6, 12]
+    """
+    counts, label = [0] * partitions, 0
+    labels: list[int] = []
+    while len(labels) < partitions * each:
+        partition = _hash(label) % partitions
+        if counts[partition] < each:
+            counts[partition] += 1
+            labels.append(label)
+        label += 1
+    return labels
+
+
+def _hash(number: int) -> int:
+    """Return Spark's hash of an integer of 32 bits: MurmurHash3 with the seed 42, as a signed number.
+
+    >>> _hash(0), _hash(1)
+    (933211791, -559580957)
+    """
+    mask = 0xFFFFFFFF
+    key = number * 0xCC9E2D51 & mask
+    key = (key << 15 | key >> 17) & mask
+    code = 42 ^ key * 0x1B873593 & mask
+    code = (code << 13 | code >> 19) & mask
+    code = (code * 5 + 0xE6546B64) & mask
+    code ^= 4
+    code = (code ^ code >> 16) * 0x85EBCA6B & mask
+    code = (code ^ code >> 13) * 0xC2B2AE35 & mask
+    code ^= code >> 16
+    return code - (1 << 32) if code >> 31 else code
+
+
 def micro_batch() -> tuple[str, int] | None:
     """Return the query and the number of the micro-batch that a worker works on.
 

@@ -8,13 +8,14 @@ rows between the two, so that neither the JVM nor Python handles them one by one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from wex.spark.internals import estimated_size
+from wex.spark.internals import estimated_size, spread_labels
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,57 +48,20 @@ def bucket_labels(frame: DataFrame, *, keyed: bool) -> list[int]:
     if not keyed:
         return [0]
     spark = frame.sparkSession
-    partitions = _partitions(spark)
+    partitions = shuffle_partitions(spark)
     size = estimated_size(frame) or 0
     wanted = min(size // BUCKET_BYTES, MOST_BUCKETS)
     each = max(1, -(-wanted // partitions))
     return spread_labels(partitions, each)
 
 
-def _partitions(spark: SparkSession) -> int:
+def shuffle_partitions(spark: SparkSession) -> int:
+    """Return into how many partitions a session shuffles rows, before small ones are put together."""
     for name in (INITIAL_PARTITIONS, PARTITIONS):
         value = spark.conf.get(name, None)
         if value is not None and value.isdigit():
             return int(value)
     return 200
-
-
-def spread_labels(partitions: int, each: int) -> list[int]:
-    """Return numbers of which Spark's hash partitioning puts so many into each partition.
-
-    >>> spread_labels(4, 1)
-    [0, 2, 6, 12]
-    """
-    counts, label = [0] * partitions, 0
-    labels: list[int] = []
-    while len(labels) < partitions * each:
-        partition = spark_hash(label) % partitions
-        if counts[partition] < each:
-            counts[partition] += 1
-            labels.append(label)
-        label += 1
-    return labels
-
-
-def spark_hash(number: int) -> int:
-    """Return Spark's hash of an integer of 32 bits: MurmurHash3 with the seed 42, as a signed number.
-
-    `repartition` puts a row into the partition that is the remainder of this hash.
-
-    >>> spark_hash(0), spark_hash(1)
-    (933211791, -559580957)
-    """
-    mask = 0xFFFFFFFF
-    key = number * 0xCC9E2D51 & mask
-    key = (key << 15 | key >> 17) & mask
-    code = 42 ^ key * 0x1B873593 & mask
-    code = (code << 13 | code >> 19) & mask
-    code = (code * 5 + 0xE6546B64) & mask
-    code ^= 4
-    code = (code ^ code >> 16) * 0x85EBCA6B & mask
-    code = (code ^ code >> 13) * 0xC2B2AE35 & mask
-    code ^= code >> 16
-    return code - (1 << 32) if code >> 31 else code
 
 
 def shuffled(frame: DataFrame, engine: Engine, names: list[str]) -> DataFrame:
@@ -157,7 +121,7 @@ def buckets(
     )
 
     def pieces(blobs_of_bucket: Iterator[tuple[int, pa.BinaryScalar]]) -> Iterator[pa.Table]:
-        with ExternalSort(EventOrder(engine), memory) as sort:
+        with closing(ExternalSort(EventOrder(engine), memory)) as sort:
             for _, blob in blobs_of_bucket:
                 sort.add(rows_of(blob.as_buffer(), schema))
             yield from sort.sorted()

@@ -1,9 +1,10 @@
 """One stream without a key on many tasks: ranges of time, and the windows that cross their borders.
 
 Four small jobs come first: they count the events, find times that divide them evenly in a sample,
-fetch the rows near these times, and count those before. From these follow the states of all automata where a range begins (see
-`wex.engine.ranges.distribution`). The rest is lazy, as all of a DataFrame: every task runs a range
-and returns its windows, and what it has of those that cross its borders. One task joins the latter.
+fetch the rows near these times, and count those before. From these follow the states of all automata
+where a range begins (see `wex.engine.ranges.distribution`). The rest is lazy, as all of a DataFrame:
+every task runs a range and returns its windows, and what it has of those that cross its borders. One
+task joins the latter.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from wex.engine.ranges.composition import obstacle
 from wex.engine.ranges.distribution import cut_in, rows_before, tasks_of
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import DataError, WexError
-from wex.spark.internals import spark_schema_of
+from wex.spark.internals import spark_schema_of, spread_labels
 from wex.spark.schemas import to_arrow
 from wex.spec.types import OTHER
 
@@ -222,7 +223,7 @@ def _divided(
     tally: bool,
 ) -> DataFrame:
     """Return the windows of the ranges between cuts, and those that cross them."""
-    groups = _groups(len(tasks))
+    groups = spread_labels(len(tasks), 1)
     number = F.lit(groups[-1])
     for at, cut in reversed(list(enumerate(cuts))):
         (place,) = order.numbers(pa.chunked_array([pa.array([cut.place])]))
@@ -254,32 +255,6 @@ def _named(rows: DataFrame, plain: dict[str, str]) -> pa.Schema:
     """Return the schema of the events, by the names of their fields."""
     types = to_arrow(rows.schema)
     return pa.schema([(name, types.field(short).type) for name, short in plain.items()])
-
-
-def _groups(count: int) -> list[int]:
-    """Return numbers of ranges that Spark puts into different partitions, each into one."""
-    groups: dict[int, int] = {}
-    number = 0
-    while len(groups) < count:
-        groups.setdefault(_hash(number) % count, number)
-        number += 1
-    return [groups[partition] for partition in range(count)]
-
-
-def _hash(number: int) -> int:
-    """Return Spark's hash of an int (Murmur3): if it were another one, tasks would be less even."""
-    mask = 2**32 - 1
-
-    def rotated(value: int, by: int) -> int:
-        return (value << by | value >> 32 - by) & mask
-
-    mixed = rotated(number * 0xCC9E2D51 & mask, 15) * 0x1B873593 & mask
-    value = (rotated(42 ^ mixed, 13) * 5 + 0xE6546B64) & mask
-    value ^= 4
-    value = (value ^ value >> 16) * 0x85EBCA6B & mask
-    value = (value ^ value >> 13) * 0xC2B2AE35 & mask
-    value ^= value >> 16
-    return value - 2**32 if value >= 2**31 else value
 
 
 def _range_function(

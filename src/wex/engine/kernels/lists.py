@@ -294,6 +294,16 @@ def expire(lists: Ints, runs: Ints, births: Ints, at: int, now: int, limit: int)
 
 
 @inlined
+def emit_run(births: Ints, first: int, final: int, starts: Ints, written: int) -> int:
+    """Write the panes of adjacent starts behind the windows written so far; -1: no room."""
+    if written + final - first + 1 > len(starts):
+        return -1
+    for start in range(first, final + 1):
+        starts[written + start - first] = births[start, PANE]
+    return written + final - first + 1
+
+
+@inlined
 def emit(lists: Ints, runs: Ints, births: Ints, at: int, starts: Ints, written: int) -> int:
     """Write the panes of all starts of a list behind the windows written so far; -1: no room."""
     run = lists[at, HEAD]
@@ -302,12 +312,7 @@ def emit(lists: Ints, runs: Ints, births: Ints, at: int, starts: Ints, written: 
         more = run != NIL  # the chain first, then the youngest run
         first = runs[run, LO] if more else lists[at, LO]
         final = runs[run, HI] if more else lists[at, HI]
-        if written + final - first + 1 > len(starts):
-            written = -1
-        else:
-            for start in range(first, final + 1):
-                starts[written] = births[start, PANE]
-                written += 1
+        written = emit_run(births, first, final, starts, written)
         if more:
             run = runs[run, AFTER]
     return written
@@ -362,13 +367,7 @@ def gather_chain(
             oldest = min(oldest, births[runs[run, LO], PANE])
     else:
         while run != NIL and written >= 0:
-            first, final = runs[run, LO], runs[run, HI]
-            if written + final - first + 1 > len(starts):
-                written = -1
-            else:
-                for start in range(first, final + 1):
-                    starts[written] = births[start, PANE]
-                    written += 1
+            written = emit_run(births, runs[run, LO], runs[run, HI], starts, written)
             run = runs[run, AFTER]
     return written, oldest
 
