@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import wex
 from wex.engine.input import grouping, sorting
+from wex.engine.workers import Workers
 from wex.spec.types import INT, REAL, STRING, Type
 
 KEYS = {
@@ -108,7 +109,8 @@ def test_rows_in_the_order_of_time_are_grouped_as_they_are_sorted(
             table.num_columns - 1, "text", table["text"].dictionary_encode()
         )
     with patch.object(grouping, "MANY", 0):
-        grouped = grouping.grouped_by_key(given_table, names, ("time",))
+        workers = Workers(data.draw(st.integers(1, 3)))
+        grouped = grouping.grouped_by_key(given_table, names, ("time",), workers)
     if grouped is None:
         return
     plain = grouping.without_codes(grouped.table)

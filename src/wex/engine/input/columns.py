@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex.engine.arrays import empty
+from wex.engine.workers import ALONE
 from wex.errors import DataError, did_you_mean
 from wex.spec.types import BOOL, DATE, DURATION, INT, OTHER, REAL, TIMESTAMP, Type
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wex.engine.arrays import Ints
+    from wex.engine.workers import Workers
 
 EXACT_IN_A_FLOAT = 2**53
 REPEATED = 1 << 14  # texts that are copied together
@@ -54,7 +56,9 @@ def table_of(data: Data) -> pa.Table:
     raise DataError("not-columns", f"expected columns, got {type(data).__name__}", EXPECTED)
 
 
-def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) -> pa.Table:
+def conform(
+    data: Data, fields: Mapping[str, Type], keys: Sequence[str] = (), workers: Workers = ALONE
+) -> pa.Table:
     """Return the columns of a stream's fields, in the order of the fields, cast to their Arrow types.
 
     Missing columns and wrong types are reported first. An error about a value names the first row
@@ -64,15 +68,18 @@ def conform(data: Data, fields: Mapping[str, Type], keys: Sequence[str] = ()) ->
     names, types = list(fields), list(fields.values())
     empty = table.slice(0, 0)
     _one_zone([_column(empty, name, type_) for name, type_ in fields.items()], names, types)
-    columns: list[pa.ChunkedArray] = []
-    wrong: list[tuple[int, int, _BadRowError]] = []
-    for at, (name, type_) in enumerate(fields.items()):
+
+    def converted(name: str) -> pa.ChunkedArray | _BadRowError:
         try:
-            columns.append(_column(table, name, type_))
+            return _column(table, name, fields[name])
         except _BadRowError as bad:
-            wrong.append((bad.row, at, bad))
+            return bad
+
+    columns = workers.map(converted, names)
+    wrong = [(at, bad) for at, bad in enumerate(columns) if isinstance(bad, _BadRowError)]
     if wrong:
-        row, at, first = min(wrong, key=lambda fault: fault[:2])
+        at, first = min(wrong, key=lambda fault: fault[1].row)
+        row = first.row
         hint = f"the value is in row {row} of the data; {first.hint}"
         key = tuple(
             display_value(table.column(key)[row]) for key in keys if key in table.column_names

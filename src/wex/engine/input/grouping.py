@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from wex.engine.input.columns import combine_chunks
 from wex.engine.kernels.ordering import least_and_greatest, places_by_key, scatter
+from wex.engine.workers import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.engine.arrays import Ints
+    from wex.engine.workers import Workers
 
 MANY = 1 << 12  # rows from which on loading a kernel pays
 FEW_CODES, MOST_CODES = 1 << 16, 1 << 24  # of keys: there is a place for each of them
@@ -42,7 +44,10 @@ class _Codes(NamedTuple):
 
 
 def grouped_by_key(
-    table: pa.Table, partition_by: Sequence[str], order_by: Sequence[str]
+    table: pa.Table,
+    partition_by: Sequence[str],
+    order_by: Sequence[str],
+    workers: Workers = ALONE,
 ) -> GroupedRows | None:
     """Return rows grouped by key, if the first order column rises in each group; None if not.
 
@@ -53,12 +58,13 @@ def grouped_by_key(
     times = table.column(order_by[0])
     if times.null_count or not is_whole(times.type):
         return None
-    keys = [_key_codes(combine_chunks(table.column(name))) for name in partition_by]
+    columns = dict(zip(table.column_names, workers.map(combine_chunks, table.columns), strict=True))
+    keys = [_key_codes(columns[name], workers) for name in partition_by]
     together = _together(keys, max(FEW_CODES, min(MOST_CODES, 16 * table.num_rows)))
     if together is None:
         return None
     codes, size = together
-    places, ends, rises, in_place = places_by_key(codes, whole(combine_chunks(times)), size)
+    places, ends, rises, in_place = places_by_key(codes, whole(columns[order_by[0]]), size)
     if not rises:
         return None
     counts = np.diff(ends, prepend=0)
@@ -66,27 +72,30 @@ def grouped_by_key(
     starts: Ints = (ends - counts)[used]
     if in_place:
         return GroupedRows(table, starts)
-    move = _Movement(places)
-    columns = {name: combine_chunks(table.column(name)) for name in table.column_names}
-    moved = {
-        name: move.column(column) for name, column in columns.items() if name not in partition_by
-    }
+    texts: dict[str, tuple[pa.Array, Ints]] = {}  # of keys, and the one of each stream
     left = used
     for name, key in reversed(list(zip(partition_by, keys, strict=True))):
         assert key is not None
         left, own = np.divmod(left, key.size)
-        if key.texts is None:
-            moved[name] = move.column(columns[name])
-        else:
-            moved[name] = key.texts.take(pa.array(np.repeat(own, counts[used])))
-    return GroupedRows(pa.table({name: moved[name] for name in columns}), starts)
+        if key.texts is not None:
+            texts[name] = key.texts, own
+    move = _Movement(places)
+
+    def moved(name: str) -> pa.Array:
+        if name not in texts:
+            return move.column(columns[name])
+        distinct, own = texts[name]
+        return distinct.take(pa.array(np.repeat(own, counts[used])))
+
+    arrays = workers.map(moved, columns)
+    return GroupedRows(pa.table(arrays, names=table.column_names), starts)
 
 
-def _key_codes(column: pa.Array) -> _Codes | None:
+def _key_codes(column: pa.Array, workers: Workers) -> _Codes | None:
     if column.null_count:
         return None
     if is_text(column.type) or pa.types.is_dictionary(column.type):
-        return text_ranks(column)
+        return text_ranks(column, workers)
     if not is_whole(column.type):
         return None
     numbers = whole(column)
@@ -107,15 +116,24 @@ def _together(keys: Sequence[_Codes | None], most: int) -> tuple[NDArray[np.uint
     return codes, size
 
 
-def text_ranks(column: pa.Array) -> _Codes:
+def text_ranks(column: pa.Array, workers: Workers = ALONE) -> _Codes:
     """Return the places of texts in their order; NULL is -1. The column may be a dictionary."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    encoded = column if pa.types.is_dictionary(column.type) else _encoded(column, workers)
     order = pc.sort_indices(encoded.dictionary)
     ranks = np.full(len(order) + 1, -1, dtype=np.int32)
     ranks[order.to_numpy()] = np.arange(len(order))
     indices = encoded.indices
     codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
     return _Codes(ranks[codes], len(order), encoded.dictionary.take(order))
+
+
+def _encoded(column: pa.Array, workers: Workers) -> pa.DictionaryArray:
+    if workers.threads == 1:
+        return column.dictionary_encode()
+    size = -(-len(column) // workers.threads)
+    slices = [column.slice(row, size) for row in range(0, len(column), size)]
+    parts = workers.map(pa.Array.dictionary_encode, slices)
+    return combine_chunks(pa.chunked_array(parts).unify_dictionaries())
 
 
 class _Movement:

@@ -20,6 +20,7 @@ from wex.engine.input.sorting import (
     sort,
     sort_keys,
 )
+from wex.engine.workers import ALONE
 from wex.errors import DataError
 from wex.threads import cached_property
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.columns import Data
     from wex.engine.state.state import State
+    from wex.engine.workers import Workers
 
 
 class PreparedInput:
@@ -42,11 +44,12 @@ class PreparedInput:
         schema: pa.Schema | None = None,
         *,
         sorted_rows: bool = False,
+        workers: Workers = ALONE,
     ) -> None:
         self.stream = engine.stream
         fields = self._fields = engine.fields
         given = table_of(data)
-        table = conform(given, fields, self.stream.partition_by)
+        table = conform(given, fields, self.stream.partition_by, workers)
         if schema is not None:
             table = cast_to_schema(table, schema)
         check_zones(self.stream.moments, table)
@@ -60,19 +63,30 @@ class PreparedInput:
                 "the rows are not sorted by key, then by the order columns",
                 "use PARTITION BY the keys and ORDER BY the order columns, or DISTRIBUTE BY and SORT BY",
             )
-        grouped = None if sorted_rows else grouped_by_key(table, *by)
-        self.table = sort(table, *by, fields) if grouped is None else grouped.table
-        self._starts = None if grouped is None else grouped.starts
+        self._given = table
+        self._grouped = None if sorted_rows else grouped_by_key(table, *by, workers)
         still_open = open_columns(given, fields)
         if schema is not None:
             still_open &= {field.name for field in schema if pa.types.is_null(field.type)}
-        self.schema = schema_with_open(self.table.schema, still_open)  # of the batches so far
+        self.schema = schema_with_open(table.schema, still_open)  # of the batches so far
+
+    @property
+    def grouped(self) -> bool:
+        """Tell whether the rows came in the order of time, so that there is nothing to sort."""
+        return self._grouped is not None
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """Return the rows, sorted by stream."""
+        if self._grouped is not None:
+            return self._grouped.table
+        return sort(self._given, self.stream.partition_by, self.stream.order_by, self._fields)
 
     @cached_property
     def starts(self) -> Ints:
         """Return the first rows of the streams."""
-        if self._starts is not None:
-            return self._starts
+        if self._grouped is not None:
+            return self._grouped.starts
         rows = self.table.num_rows
         if not rows or not self.stream.partition_by:
             return np.zeros(min(rows, 1), dtype=np.int64)

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wex.engine.input.columns import display_value
+from wex.engine.input.columns import combine_chunks, display_value
+from wex.engine.input.grouping import MANY, text_ranks
 from wex.engine.kernels.ordering import radix_order
 from wex.errors import DataError
 from wex.spec.types import OTHER, Type
@@ -49,13 +50,14 @@ def sort_indices(columns: Sequence[pa.ChunkedArray]) -> Ints:
     """Return the indices that sort some columns; the sort is stable.
 
     Rows often come in the order of time, with the keys mixed. Then all columns behind the keys are in
-    order, and a stable sort by the keys is enough. Other rows are sorted by words of 64 bits, if
-    there are enough of them: Arrow compares them one by one.
+    order, and a stable sort by the keys is enough. Many rows are sorted by words of 64 bits: Arrow
+    compares them one by one.
     """
     for leading in range(1, min(len(columns), _MOST_KEYS + 1)):
         if is_sorted(columns[leading:]):
-            return _counted_order([_codes(column) for column in columns[:leading]])
-    if len(columns[0]) >= _MANY and all(_has_codes(column.type) for column in columns):
+            columns = columns[:leading]
+            break
+    if len(columns[0]) >= MANY and all(_has_codes(column.type) for column in columns):
         return _radix_order(columns)
     rows = pa.chunked_array([pa.array(np.arange(len(columns[0])))])
     names = [f"#{n}" for n in range(len(columns) + 1)]
@@ -65,7 +67,9 @@ def sort_indices(columns: Sequence[pa.ChunkedArray]) -> Ints:
     return numbers
 
 
-_MANY = 1 << 12  # rows from which on loading a kernel pays
+_MOST_KEYS = (
+    3  # columns that rows may be sorted by before it is looked whether the others are in order
+)
 
 
 def _has_codes(type_: pa.DataType) -> bool:
@@ -126,7 +130,7 @@ _WORD = 64
 def _order_codes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     """Return whole numbers from 0 on that sort like a column without NULL and NaN."""
     if pa.types.is_string(column.type):
-        return _codes(column)
+        return text_ranks(combine_chunks(column)).codes.astype(np.uint64)
     values = _comparable(column)
     assert values is not None
     if values.dtype == np.float64:
@@ -137,31 +141,6 @@ def _order_codes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     wide = values.astype(np.int64)
     numbers: NDArray[np.uint64] = (wide - wide.min()).view(np.uint64)  # may wrap around, rightly
     return numbers
-
-
-_MOST_KEYS = 3  # columns to try before rows are compared
-
-
-def _codes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
-    """Return whole numbers that sort like a column without NULL and NaN."""
-    if pa.types.is_floating(column.type):
-        column = pc.add(column, 0.0)  # -0.0 is another entry of the dictionary, but an equal value
-    encoded = column.combine_chunks().dictionary_encode()
-    ranks = np.empty(len(encoded.dictionary), np.uint64)
-    ranks[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(ranks), dtype=np.uint64)
-    codes: NDArray[np.uint64] = ranks[encoded.indices.to_numpy()]
-    return codes
-
-
-def _counted_order(columns: Sequence[NDArray[np.uint64]]) -> Ints:
-    """Return the indices that sort columns of codes, by counting sorts of 16 bits from the last on."""
-    order: Ints = np.arange(len(columns[0]))
-    for codes in reversed(columns):
-        most = int(codes.max(initial=0))
-        for shift in range(0, most.bit_length(), 16):
-            digits = (codes >> np.uint64(shift)).astype(np.uint16)
-            order = order[np.argsort(digits[order], kind="stable")]  # of 16 bits: a radix sort
-    return order
 
 
 def sort_keys(
@@ -312,7 +291,10 @@ def check_order_columns(
     """Raise a DataError at the first row with NULL or NaN in an order column."""
     for name in order_by:
         column = table.column(name)
-        bad = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+        floats = pa.types.is_floating(column.type)
+        if not column.null_count and not floats:
+            continue
+        bad = pc.is_null(column, nan_is_null=floats)
         row = pc.index(bad, True).as_py()
         if row >= 0:
             key = tuple(display_value(table.column(key)[row]) for key in partition_by)

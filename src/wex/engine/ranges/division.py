@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,10 +29,11 @@ from wex.engine.ranges.composition import (
 from wex.engine.ranges.crossing import crossing_windows, merged, some_windows
 from wex.engine.ranges.key_ranges import key_ranges
 from wex.engine.ranges.range_run import run_range
+from wex.engine.workers import ALONE, Workers
 from wex.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from wex.engine.ranges.composition import Entry, Passage
     from wex.engine.ranges.range_run import RangeResult
     from wex.engine.window_run import FoundWindows
-
-    Given = TypeVar("Given")
-    Made = TypeVar("Made")
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
 LEAST = 1 << 16  # events of a range
@@ -66,47 +62,39 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class Workers:
-    """Threads that work on the parts of something; tasks see the limits of the caller."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-
-    def map(self, task: Callable[[Given], Made], parts: Iterable[Given]) -> list[Made]:
-        """Return the results for all parts, in their order; the error of the earliest part is raised."""
-        with ThreadPoolExecutor(self.threads) as pool:
-            tasks = [pool.submit(copy_context().run, task, part) for part in parts]
-            return [task.result() for task in tasks]
-
-
 def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> pa.Table:
     """Return what an engine finds in data that is all there is, on some threads.
 
-    Data of many streams is divided by keys, and then prepared and run range by range. Otherwise it
-    is sorted first, and divided into parts of about the same number of events.
+    Rows that come in the order of time are brought together by key on all threads. Others are divided
+    by keys if there are many, and each part is sorted by itself. Then streams run side by side.
     """
     count = threads_for(data.num_rows, threads)
     reason = slow_in_threads(engine) if count > 1 else None
     if reason is not None:
         logger.info("one thread: %s", reason)
+    large = data.num_rows >= count * LEAST
+    workers = Workers(count) if large and reason is None else ALONE
+    prepared = PreparedInput(engine, data, workers=workers)
     if count == 1 or reason is not None:
-        return run_whole(engine, _batch(engine, data))
-    workers, keys = Workers(count), engine.stream.partition_by
-    ranges = key_ranges(data, keys, count) if data.num_rows >= count * LEAST else None
+        return run_whole(engine, _batch(engine, prepared))
+    keys = engine.stream.partition_by
+    ranges = key_ranges(data, keys, count) if large and not prepared.grouped else None
     if ranges is not None:
         try:
-            parts = workers.map(
-                lambda part: run_whole(engine, _batch(engine, part.rows(data, keys[0]))), ranges
+            parts = Workers(count).map(
+                lambda part: run_whole(
+                    engine, _batch(engine, PreparedInput(engine, part.rows(data, keys[0])))
+                ),
+                ranges,
             )
         except DataError:
-            return run_whole(engine, _batch(engine, data))
+            return run_whole(engine, _batch(engine, prepared))
         return pa.concat_tables(parts)
-    batch = _batch(engine, data)
-    return run_parts(engine, batch, list(parts_of(engine, batch, count)), workers)
+    batch = _batch(engine, prepared)
+    return run_parts(engine, batch, list(parts_of(engine, batch, count)), Workers(count))
 
 
-def _batch(engine: Engine, data: pa.Table) -> Batch:
-    prepared = PreparedInput(engine, data)
+def _batch(engine: Engine, prepared: PreparedInput) -> Batch:
     return prepared.batch(engine.fresh(len(prepared.starts)))
 
 
