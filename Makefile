@@ -60,7 +60,7 @@ format: $(READY)  ## Rewrite the code in the project's style
 
 pin: $(READY)  ## Pin the requirements anew (downloads uv)
 	$(BIN)/pip install -q uv
-	$(BIN)/uv pip compile -q -U pyproject.toml --group dev --extra spark --extra sql --universal --python-version 3.11 \
+	$(BIN)/uv pip compile -q -U pyproject.toml --group dev --extra spark --extra sql --extra pictures --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.txt
 	echo apache-flink | $(BIN)/uv pip compile -q -U - --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/flink.txt
