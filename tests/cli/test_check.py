@@ -57,7 +57,10 @@ def test_runs_are_summed_up_as_they_are_written() -> None:
     text = "stream s (x real) window w runs of x / 10 window v match [x > 1]+"
     shown = run("check", "-", stdin=text).stdout.decode()
     assert "window w: runs of x / 10, lookback 1, keep all" in shown
-    assert "note: with `keep leftmost` it holds at most 1 start" in shown
+    assert (
+        "v: UNBOUNDED, the starts held can grow without bound; with `keep leftmost` it holds"
+        in shown
+    )
     done = run("check", "-", "--json", stdin=text)
     result = json.loads(done.stdout)
     assert (result["windows"][0]["form"], result["windows"][0]["runs"]) == (

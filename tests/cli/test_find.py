@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import json
 import os
 import pty
@@ -20,6 +21,7 @@ from pyarrow import csv, feather, parquet
 import wex
 from tests.cli.commands import WEX, run
 from wex import examples
+from wex.cli import terminal
 from wex.engine.files import reading
 from wex.engine.files.reading import read_table
 from wex.engine.files.sources import refuse_overwriting
@@ -200,11 +202,11 @@ def test_files_in_order_are_read_in_batches(
     spec, progress = wex.parse(KEYED), []
     path = tmp_path / "d.parquet"
     windows, count = find_in_files(
-        spec, Request(path), lambda read, _, rows: progress.append((read, rows))
+        spec, Request(path), lambda read, _, share: progress.append((read, share))
     )
     assert windows.to_pylist() == wex.find(spec, table).to_pylist()
     assert count == 100
-    assert progress[-1] == (100, 100)
+    assert progress[-1] == (100, 1.0)
     assert len(progress) == 11
 
 
@@ -223,8 +225,14 @@ def test_text_files_in_batches(
     monkeypatch.setattr(reading, "TEXT_BLOCK", 200)
     table, path = events(100), tmp_path / f"d{ending}"
     write_table(table, path)
-    windows, count = find_in_files(wex.parse(KEYED), Request(path))
+    shares: list[float | None] = []
+    windows, count = find_in_files(
+        wex.parse(KEYED), Request(path), lambda _read, _found, share: shares.append(share)
+    )
     assert (windows.to_pylist(), count) == (wex.find(wex.parse(KEYED), table).to_pylist(), 100)
+    known = [share for share in shares if share is not None]
+    assert known == sorted(known)
+    assert known[-1] == 1.0
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
@@ -252,12 +260,21 @@ def run_on_terminal(*args: str, **environment: str) -> tuple[bytes, str]:
     return output, shown.decode()
 
 
-def test_progress_is_shown_on_a_terminal_only() -> None:
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("find", str(STOCKS), str(DATA / "stocks.csv"), "--json")
     output, shown = run_on_terminal(*command)
-    assert "events" in shown
+    assert "events" not in shown  # it takes less than two seconds
     assert len(output.splitlines()) == 57
     assert run(*command).stderr == b""
+    monkeypatch.setattr(terminal, "SILENT_SECONDS", 0.0)
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    with terminal.reading_progress() as progress:
+        progress(1_000_000, 12, 0.25)
+    assert "25 %" in screen.getvalue()
+    assert "1,000,000 events, 12 windows" in screen.getvalue()
+    assert "events/s" in screen.getvalue()
 
 
 # --- The first second, and the first run

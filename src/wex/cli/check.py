@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from wex.cli import FINDING, FINE, MISTAKE
-from wex.cli.terminal import as_json, out, print_json, read_spec
+from wex.cli.terminal import PATH, as_json, out, print_json, read_spec
 from wex.errors import WexError, clean
 from wex.spec import Meaning, meaning
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Check a spec, and how much it can hold.")
-@click.argument("path", metavar="SPEC")
+@click.argument("path", metavar="SPEC", type=PATH)
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")
 @click.option(
     "--effort",
@@ -51,7 +52,10 @@ def check(path: str, json_wanted: bool, effort: int | None) -> int:
         print_json({"spec": path, "ok": True, **summary(resolved), "analysis": analysis})
     else:
         lines = [f"{path}: fine", *describe(resolved), *verdicts.lines(report)]
-        out().print("\n".join(map(clean, lines)), markup=False)
+        text = Text("\n".join(map(clean, lines)))
+        for pattern, style in verdicts.STYLES.items():
+            text.highlight_regex(pattern, style)
+        out().print(text)
     unbounded = any(window.held.verdict == "unbounded" for window in report)
     return FINDING if unbounded else FINE
 

@@ -11,7 +11,8 @@ import click
 
 from wex import examples
 from wex.cli.check import describe
-from wex.cli.terminal import counted, out, require_spark, rows_table
+from wex.cli.tables import print_table
+from wex.cli.terminal import counted, out, require_spark
 from wex.engine.find import find
 from wex.errors import WexError
 from wex.spec import meaning
@@ -74,7 +75,7 @@ def _market(folder: Path, count: int) -> None:
         f" of {counted(summary.streams, 'stream')},"
         f" {seconds:.1f} s on local Spark, to {folder / 'windows'}. The first {SHOWN}:"
     )
-    out(wide=True).print(rows_table(windows.slice(0, SHOWN)))
+    print_table(windows, SHOWN, wide=False)
 
 
 def _examples() -> None:
@@ -95,6 +96,6 @@ def _examples() -> None:
         )
         windows = windows.drop_columns(["window_name", "start_index", "end_index"])
         console.print(title)
-        console.print(rows_table(windows.slice(0, SHOWN)))
+        print_table(windows, SHOWN, wide=False)
     total = len(examples.names()) + len(examples.with_data())
     console.print(f"{total} specs, all of them fine.")

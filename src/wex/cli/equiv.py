@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wex.cli import FINDING, FINE
-from wex.cli.terminal import out, print_json, read_spec
+from wex.cli.terminal import PATH, out, print_json, read_spec
 from wex.errors import clean
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Compare the windows of two specs.")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @click.option("--json", "json_wanted", is_flag=True, help="Print the result as JSON.")
 def equiv(a: str, b: str, json_wanted: bool) -> int:
     """Tell whether the specs A and B have the same windows on every stream.

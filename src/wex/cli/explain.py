@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import out, read_spec
+from wex.cli.terminal import PATH, out, read_spec
 from wex.errors import clean
 
 
 @click.command(short_help="Show how a spec is compiled.")
-@click.argument("path", metavar="SPEC")
+@click.argument("path", metavar="SPEC", type=PATH)
 def explain(path: str) -> int:
     """Show how SPEC is compiled: guards, letters, automata, the plan, and the bounds of each window."""
     spec = read_spec(path)

@@ -10,6 +10,8 @@ import click
 
 from wex.cli import FINE
 from wex.cli.terminal import (
+    PATH,
+    WIDE,
     Setting,
     counted,
     deliver,
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find windows in files.")
-@click.argument("path", metavar="SPEC")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", help="Write the windows to this file instead of printing them.")
+@click.argument("path", metavar="SPEC", type=PATH)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "-o", "--output", type=PATH, help="Write the windows to this file instead of printing them."
+)
 @click.option(
     "--json", "json_wanted", is_flag=True, help="Print the windows as JSON, one object per line."
 )
+@WIDE
 @click.option(
     "--rows",
     "rows_wanted",
@@ -89,6 +94,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     files: tuple[str, ...],
     output: str | None,
     json_wanted: bool,
+    wide: bool,
     rows_wanted: bool,
     where: tuple[tuple[str, str], ...],
     input_format: str | None,
@@ -133,7 +139,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     counts = f"{counted(window_count(windows), 'window')} in {counted(events, 'event')}"
     if rows_wanted:
         counts = f"{counted(windows.num_rows, 'row')} of {counts}"
-    deliver(windows, counts, output, output_format, json_wanted=json_wanted)
+    deliver(windows, counts, output, output_format, json_wanted=json_wanted, wide=wide)
     warn_if_unbounded(spec, windows)  # last, as it takes time
     return FINE
 

@@ -14,6 +14,7 @@ import click
 
 from wex.cli import ENGINE_FAILED, FINDING, FINE, INTERRUPTED, MISTAKE
 from wex.cli.terminal import (
+    PATH,
     Duration,
     Setting,
     counted,
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find windows with Spark.")
-@click.argument("path", metavar="SPEC")
-@click.option("--input", "source", default="", help="File, folder or URL to read.")
-@click.option("--output", "target", required=True, help="Folder for the windows.")
+@click.argument("path", metavar="SPEC", type=PATH)
+@click.option("--input", "source", type=PATH, default="", help="File, folder or URL to read.")
+@click.option("--output", "target", type=PATH, required=True, help="Folder for the windows.")
 @click.option(
     "--input-format", help="Spark's name of the input format.  [default: by the name, else parquet]"
 )
@@ -72,7 +73,9 @@ if TYPE_CHECKING:
 @click.option(
     "--stream", is_flag=True, help="Run an endless job, which processes events as they arrive."
 )
-@click.option("--checkpoint", help="Folder for the progress and state of an endless job.")
+@click.option(
+    "--checkpoint", type=PATH, help="Folder for the progress and state of an endless job."
+)
 @click.option(
     "--trigger",
     default="available-now",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import Setting, counted, deliver, require_spark
+from wex.cli.terminal import PATH, WIDE, Setting, counted, deliver, reading_progress, require_spark
 from wex.engine.files.writing import check_output
 from wex.errors import SpecError, WexError
 
@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     metavar="NAME=PATH",
     help="A table of the query, and the file or folder that it is read from. Repeatable.",
 )
-@click.option("-o", "--output", help="File for the result; its ending gives the format.")
+@click.option("-o", "--output", type=PATH, help="File for the result; its ending gives the format.")
 @click.option(
     "--json", "json_wanted", is_flag=True, help="Print the result as JSON, one object per line."
 )
+@WIDE
 @click.option("--master", help="URL of the Spark master.  [default: local[*]]")
 def sql(
     query: str,
     inputs: tuple[tuple[str, str], ...],
     output: str | None,
     json_wanted: bool,
+    wide: bool,
     master: str | None,
 ) -> int:
     """Run QUERY, the text of a query or a file that ends in .sql, on files.
@@ -61,7 +63,7 @@ def sql(
     result = alone(reader, statement, tables)
     if result is None:
         result = with_spark(text, tables, master)
-    deliver(result, counted(result.num_rows, "row"), output, json_wanted=json_wanted)
+    deliver(result, counted(result.num_rows, "row"), output, json_wanted=json_wanted, wide=wide)
     return FINE
 
 
@@ -97,7 +99,8 @@ def alone(reader: Reader, statement: Statement, tables: dict[str, str]) -> pa.Ta
         hint = f"name its file: --input {query.table.text}=PATH"
         reader.fail("unknown-name", query.table.span, message, hint)
     translation = translated_query(reader, query, schema_of(path))
-    windows, _ = find_in_files(translation.spec, Request(path, rows=translation.rows))
+    with reading_progress() as progress:
+        windows, _ = find_in_files(translation.spec, Request(path, rows=translation.rows), progress)
     return translation.result(windows)
 
 

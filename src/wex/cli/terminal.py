@@ -6,7 +6,8 @@ import io
 import json
 import os
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
@@ -14,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from wex import limits
+from wex.cli.tables import print_table
 from wex.engine.kernels.compiled import before_compiling
 from wex.errors import SpecError, WexError, clean
 from wex.spec import load, parse_bytes
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
+    from rich.progress import Progress
 
     from wex.spec.tree import Spec
 
 
 SHOWN = 20  # rows of a result that are printed on a terminal
+SILENT_SECONDS = 2.0  # before progress is shown
 STYLES = {"error": "bold red", "-->": "blue", "= help:": "green"}
 
 
-def out(*, wide: bool = False) -> Console:
-    """Return the console for results: colours and, if `wide`, cut lines only on a terminal."""
-    width = 100_000 if wide and not sys.stdout.isatty() else None
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False, width=width)
+def out() -> Console:
+    """Return the console for texts: in colour on a terminal, and lines are not cut."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
 
 
 def deliver(
@@ -50,8 +51,12 @@ def deliver(
     output_format: str | None = None,
     *,
     json_wanted: bool,
+    wide: bool,
 ) -> None:
-    """Write a result to a file, or print it, as JSON or as a table; `counts` says what it has."""
+    """Write a result to a file, or print it, as JSON or as a table; `counts` says what it has.
+
+    A `wide` table has all columns, also if a terminal is too narrow.
+    """
     from wex.engine.files.writing import json_lines, write_table  # noqa: PLC0415  (loads Arrow)
 
     if output is not None:
@@ -63,19 +68,11 @@ def deliver(
             click.echo(line)
         return
     shown = SHOWN if sys.stdout.isatty() else result.num_rows
-    out(wide=True).print(rows_table(result.slice(0, shown)))
+    hidden = print_table(result, shown, wide=wide)
     more = f", the first {shown} shown" if result.num_rows > shown else ""
     click.echo(clean(f"{counts}{more}"), err=True)
-
-
-def rows_table(table: pa.Table) -> Table:
-    """Return the rows of a result as a table of text."""
-    from wex.engine.files.writing import shown_rows  # noqa: PLC0415  (loads Arrow)
-
-    shown = Table(*map(clean, table.column_names), box=SIMPLE_HEAD)
-    for row in shown_rows(table):
-        shown.add_row(*map(clean, row))
-    return shown
+    if hidden:
+        click.echo(clean(f"not shown: {', '.join(hidden)} (--wide shows all columns)"), err=True)
 
 
 def counted(number: int, noun: str) -> str:
@@ -116,26 +113,57 @@ def warn_if_unbounded(spec: Spec, windows: pa.Table | None = None) -> None:
 
 
 @contextmanager
-def reading_progress() -> Iterator[Callable[[int, int, int | None], None]]:
-    """Show a progress bar on standard error, if that is a terminal, and yield how to update it.
+def reading_progress() -> Iterator[Callable[[int, int, float | None], None]]:
+    """Yield a function that shows progress on standard error, if that is a terminal, from two seconds on.
 
-    The function takes the number of events read, of windows found, and of all events if known.
+    It takes the number of events read, of windows found, and the part of the input that has been read.
     """
     if not (sys.stderr and sys.stderr.isatty()):
-        yield lambda _events, _windows, _all_events: None
+        yield lambda _events, _windows, _share: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    begin = time.monotonic()
+    with ExitStack() as shown:
+        bar: Progress | None = None
 
-    text = TextColumn("{task.fields[counts]}")
-    console = Console(file=sys.stderr)
-    with Progress(BarColumn(), text, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, counts="")
-
-        def update(events: int, windows: int, all_events: int | None) -> None:
+        def update(events: int, windows: int, share: float | None) -> None:
+            nonlocal bar
+            seconds = time.monotonic() - begin
+            if bar is None:
+                if seconds < SILENT_SECONDS:
+                    return
+                bar = shown.enter_context(_progress_bar())
             counts = f"{counted(events, 'event')}, {counted(windows, 'window')}"
-            bar.update(task, completed=events, total=all_events, counts=counts)
+            per_cent = "" if share is None else f"{100 * share:3.0f} %"
+            rate = f"{_short(events / seconds)} events/s"
+            done = None if share is None else round(1000 * share)
+            bar.update(bar.task_ids[0], completed=done, total=1000 if share is not None else None)
+            bar.update(bar.task_ids[0], per_cent=per_cent, counts=counts, rate=rate)
 
         yield update
+
+
+def _progress_bar() -> Progress:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    texts = (TextColumn(f"{{task.fields[{name}]}}") for name in ("per_cent", "counts", "rate"))
+    console = Console(file=sys.stderr)
+    bar = Progress(
+        BarColumn(bar_width=20), *texts, TimeElapsedColumn(), console=console, transient=True
+    )
+    bar.add_task("", total=None, per_cent="", counts="", rate="")
+    return bar
+
+
+def _short(number: float) -> str:
+    """Return a number in three digits.
+
+    >>> _short(1234567), _short(98765), _short(12)
+    ('1.23 M', '98.8 k', '12')
+    """
+    for limit, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.3g}{letter}"
+    return f"{number:.3g}"
 
 
 def announce_compiling() -> None:
@@ -169,6 +197,13 @@ def as_json(error: WexError) -> dict[str, object]:
 def print_json(value: object) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, indent=2))
+
+
+# A path, for shells that complete it; whether it can be read is said by those who read it.
+PATH = click.Path(readable=False)
+WIDE = click.option(
+    "--wide", is_flag=True, help="Print all columns in full, however wide the table becomes."
+)
 
 
 class Setting(click.ParamType[tuple[str, str]]):

@@ -9,7 +9,7 @@ import click
 
 from wex import limits
 from wex.cli import FINE
-from wex.cli.terminal import Setting, read_spec
+from wex.cli.terminal import PATH, Setting, read_spec
 from wex.errors import WexError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Print a spec in the other notation, or a query as a spec.")
-@click.argument("path", metavar="SPEC")
+@click.argument("path", metavar="SPEC", type=PATH)
 @click.option(
     "--to",
     "notation",

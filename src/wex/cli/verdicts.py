@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from wex.analysis.answers import Kind
 from wex.analysis.describe import fields_read
 from wex.analysis.witness import events_of, held_starts
 from wex.errors import WexError
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 DRAWN_UNBOUNDED = 3  # starts in the drawing of a window without a bound
 DRAWN_MOST = 8  # starts in any other drawing
 DRAWN_EVENTS = 24
+# Colours on a terminal. Words say the same: nothing is told by colour alone.
+STYLES = {
+    r"(?m): fine$": "green",
+    r": BOUNDED\b": "bold green",
+    r": UNBOUNDED\b": "bold red",
+    r": UNKNOWN\b": "bold yellow",
+    r"(?m)with `[^`]*` it holds at most [^;\n]*$": "green",
+    r"(?m)^ +note:": "yellow",
+    r"[├┤│─╌▶]+": "cyan",
+}
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -49,7 +60,9 @@ def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]
         "unbounded": "the starts held can grow without bound",
         "unknown": "whether the starts held are bounded is not known",
     }[held.verdict]
-    yield f"  {window.name}: {held.verdict.upper()}, {bound}"
+    remedies = [str(finding) for finding in window.findings if finding.kind is Kind.REMEDY]
+    yield f"  {window.name}: {'; '.join((f'{held.verdict.upper()}, {bound}', *remedies))}"
+    yield from (f"    {line}".rstrip() for line in _drawing(meaning, index, window))
     for name, answer in window.answers.items():
         yield f"    {name:<8} {answer!s:<20} {answer.reason}"
     if window.labels is not None:
@@ -60,8 +73,8 @@ def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]
         events = "each event" if most is None else f"at most {most:,} events"
         yield f"    {aggregate} keeps a value of {events} since the oldest start that is held"
     for finding in window.findings:
-        yield f"    note: {finding}"
-    yield from (f"    {line}".rstrip() for line in _drawing(meaning, index, window))
+        if finding.kind is not Kind.REMEDY:
+            yield f"    note: {finding}"
     unit = "region" if window.regions == 1 else "regions"
     yield f"    ({window.regions} {unit}, by {window.way})"
 

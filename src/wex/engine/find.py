@@ -72,7 +72,8 @@ def _run_once(engine: Engine, data: Data, threads: int | None = None) -> pa.Tabl
         return find_divided(engine, table_of(data), threads)
 
 
-Progress = Callable[[int, int, "int | None"], None]  # rows read, windows found, rows in all
+# Rows read, windows found, and the part of the input that has been read, if it is known.
+Progress = Callable[[int, int, "float | None"], None]
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def find_in_files(
 OUT_OF_ORDER = ("late", "assumption", "arithmetic")
 
 
-def _silent(_read: int, _found: int, _rows: int | None) -> None:
+def _silent(_read: int, _found: int, _share: float | None) -> None:
     pass
 
 
@@ -156,7 +157,7 @@ def _find_in_batches(
             raise
         read += rows.num_rows
         windows += window_count(parts[-1])
-        progress(read, windows, source.rows)
+        progress(read, windows, source.meter.share)
     chosen.check()
     parts.append(streams.close())
     keys = [name.text for name in spec.stream.partition_by]

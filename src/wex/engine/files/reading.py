@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from wex.engine.files.csv_files import read_csv
 from wex.engine.files.json_files import Keys, TypeChangedError, read_json
+from wex.engine.files.meter import Meter
 from wex.engine.files.options import TextOptions, in_python
 from wex.engine.files.sources import damaged_file_error, files_of, no_file_error
 from wex.engine.files.texts import BadTextError, TextColumns
@@ -33,10 +34,10 @@ DEFAULTS = TextOptions()
 
 @dataclass(frozen=True)
 class Source:
-    """The batches of an input, and the number of its rows if it is known in advance."""
+    """The batches of an input, and how much of it has been read."""
 
     batches: Iterator[pa.Table]
-    rows: int | None
+    meter: Meter
     _missing: Callable[[], Sequence[str]] = field(default=tuple)  # columns that no row has had
 
     def check_columns(self) -> None:
@@ -94,38 +95,26 @@ def source_of(
 
     With `steady`, a column of type `other` that changes its type is a TypeChangedError.
     """
-    columns, keys = TextColumns(fields, options), Keys(steady=steady)
+    columns, keys, meter = TextColumns(fields, options), Keys(steady=steady), Meter(files)
     in_objects = [name for name in fields if not any(name in file.constants for file in files)]
 
     def batches() -> Iterator[pa.Table]:
         empty = True
-        for file in files:
+        for file in meter.files():
             for table in _tables(file, fields, columns, keys):
                 empty = False
+                meter.rows += table.num_rows
                 yield table
         if any(file.format == "json" for file in files):
             keys.check(in_objects, files[0].shown)
         if empty:
             yield pa.table({name: _empty_column(type_) for name, type_ in fields.items()})
 
-    return Source(batches(), _row_count(files), lambda: keys.missing(in_objects))
+    return Source(batches(), meter, lambda: keys.missing(in_objects))
 
 
 def _empty_column(type_: Type) -> pa.Array:
     return pa.nulls(0, pa.null() if type_ == TIMESTAMP else arrow_type(type_))
-
-
-def _row_count(files: Sequence[File]) -> int | None:
-    """Return the number of rows in Parquet files; None for other formats."""
-    if any(file.format != "parquet" for file in files):
-        return None
-    from pyarrow import parquet  # noqa: PLC0415
-
-    try:
-        counts: list[int] = [parquet.read_metadata(file.path).num_rows for file in files]
-    except (OSError, pa.ArrowInvalid):
-        return None  # reported when the file is read
-    return sum(counts)
 
 
 def _tables(

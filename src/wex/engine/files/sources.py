@@ -49,10 +49,22 @@ class File:
     format: str
     compression: str | None = None
     constants: Mapping[str, str | None] = field(default_factory=dict)
+    _opened: list[pa.NativeFile] = field(default_factory=list, compare=False, repr=False)
 
     def open(self) -> pa.NativeFile:
         """Open the file, decompressed."""
-        return pa.input_stream(str(self.path), compression=self.compression)
+        self._opened[:] = [pa.OSFile(str(self.path))]
+        return pa.input_stream(self._opened[0], compression=self.compression)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file on disk."""
+        return self.path.stat().st_size
+
+    @property
+    def bytes_read(self) -> int:
+        """The bytes that have been read since the file was opened; 0 if it is closed."""
+        return int(self._opened[0].tell()) if self._opened and not self._opened[0].closed else 0
 
 
 @contextmanager

@@ -139,11 +139,11 @@ def shown_rows(table: pa.Table) -> Iterator[tuple[str, ...]]:
 def _shown_values(column: pa.Array) -> list[str]:
     if pa.types.is_nested(column.type):
         return _json_values(column)
-    return ["NULL" if text is None else text for text in _plain_values(column)]
+    return ["NULL" if text is None else text for text in plain_values(column)]
 
 
 def _csv_values(column: pa.Array) -> list[str]:
-    values = _plain_values(column)
+    values = plain_values(column)
     return ["" if value is None else _csv_text(value) for value in values]
 
 
@@ -153,13 +153,13 @@ def _csv_text(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _plain_values(column: pa.Array) -> list[str | None]:
+def plain_values(column: pa.Array) -> list[str | None]:
     """Return values as texts, without quotes."""
     type_ = column.type
     if isinstance(column, pa.ExtensionArray):
-        return _plain_values(column.storage)
+        return plain_values(column.storage)
     if pa.types.is_dictionary(type_):
-        return _plain_values(column.dictionary_decode())
+        return plain_values(column.dictionary_decode())
     if pa.types.is_boolean(type_):
         return [None if value is None else str(value).lower() for value in column.to_pylist()]
     if pa.types.is_floating(type_):
@@ -194,7 +194,7 @@ def _json_values(column: pa.Array) -> list[str]:
     bare = _is_bare(type_)
     return [
         "null" if text is None else text if bare and text not in _NOT_IN_JSON else _quoted(text)
-        for text in _plain_values(column)
+        for text in plain_values(column)
     ]
 
 
