@@ -125,8 +125,26 @@ def test_codes_and_narrow_numbers_make_rows_short() -> None:
         "x": random.random(3_000),
     })  # fmt: skip
     (blob,) = blobs(table, (), "t", 1)
-    assert len(blob.data) < 3_000 * 18
-    assert rows_of(blob.data, table.schema)["t"].to_pylist() == table["t"].to_pylist()
+    assert len(blob.data) < 3_000 * 12  # a code, two bytes of seconds, a real
+    rows = rows_of(blob.data, table.schema)
+    assert rows["t"].to_pylist() == table["t"].to_pylist()
+    assert rows["key"].to_pylist() == table["key"].to_pylist()
+
+
+@given(st.data(), st.sampled_from([1, 1_000, 1_000_000, 7]), st.integers(-(2**62), 2**62))
+def test_times_come_back_whatever_their_steps(data: st.DataObject, step: int, first: int) -> None:
+    counts = data.draw(st.lists(st.integers(0, 2**40), min_size=1, max_size=20))
+    numbers = [first + count * step for count in counts if first + count * step < 2**63]
+    table = pa.table({"t": pa.array(numbers or [first], pa.timestamp("us"))})
+    (blob,) = blobs(table, (), "t", 1)
+    assert rows_of(blob.data, table.schema).equals(table)
+
+
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 32_768, 32_769])
+def test_codes_are_as_short_as_the_number_of_texts_allows(count: int) -> None:
+    table = pa.table({"k": [f"{number}" for number in range(count)] * 2})
+    (blob,) = blobs(table, (), None, 1)
+    assert rows_of(blob.data, table.schema)["k"].to_pylist() == table["k"].to_pylist()
 
 
 def test_a_key_larger_than_memory_is_sorted_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
 
 NULL_HASH = np.uint64(0x9E3779B97F4A7C15)
-NARROW = (np.uint8, np.uint16, np.uint32)
-LEAST = b"wex"  # in the metadata of a column: the least number, from which its numbers are counted
+NARROW: tuple[type[np.unsignedinteger], ...] = (np.uint8, np.uint16, np.uint32)
+TIME_STEPS = (1_000_000, 1_000)  # times are often whole seconds, or thousandths of them
+# In the metadata of a column: the least number, from which its numbers are counted, and in what steps.
+COUNTED = b"wex"
 MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
 
 
@@ -242,11 +244,11 @@ class _Plain:
 
 
 class _Narrow(_Plain):
-    """A column of whole numbers, counted from the least one."""
+    """A column of whole numbers, counted from the least one in steps."""
 
-    def __init__(self, numbers: NDArray[np.generic], least: int) -> None:
+    def __init__(self, numbers: NDArray[np.generic], least: int, step: int) -> None:
         super().__init__(pa.array(numbers))
-        self.metadata = {LEAST: json.dumps(least).encode()}
+        self.metadata = {COUNTED: json.dumps([least, step]).encode()}
 
 
 class _Coded(_Plain):
@@ -260,7 +262,12 @@ class _Coded(_Plain):
     def part(self, bucket: int, start: int, end: int) -> pa.Array:
         first = self._used_ends[bucket - 1] if bucket else 0
         used = self._texts.take(pa.array(self._used[first : self._used_ends[bucket]]))
-        return pa.DictionaryArray.from_arrays(super().part(bucket, start, end), used)
+        codes = super().part(bucket, start, end)
+        for narrow in (pa.int8(), pa.int16()):
+            if len(used) <= 1 << (narrow.bit_width - 1):
+                codes = codes.cast(narrow)
+                break
+        return pa.DictionaryArray.from_arrays(codes, used)
 
 
 def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
@@ -271,7 +278,8 @@ def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
             return _Coded(column.dictionary, codes if order is None else codes[order], ends)
         column = column.cast(column.type.value_type)
     elif is_whole(column.type) and not column.null_count:
-        return _Narrow(*_narrowed(whole(column), order))
+        steps = () if pa.types.is_integer(column.type) else TIME_STEPS
+        return _Narrow(*_narrowed(whole(column), order, steps))
     if order is None:
         return _Plain(column)
     if pa.types.is_float64(column.type) and not column.null_count:
@@ -279,25 +287,50 @@ def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
     return _Plain(column.take(pa.array(order)))
 
 
-def _narrowed(numbers: Ints, order: Ints | None) -> tuple[NDArray[np.generic], int]:
-    """Return numbers counted from the least one, in as few bytes as they need, and the least one."""
-    least, greatest = least_and_greatest(numbers)
-    for narrow in NARROW:
-        if int(greatest) - int(least) <= np.iinfo(narrow).max:
-            counted = np.subtract(numbers, least, dtype=np.int64).astype(narrow)
-            return counted if order is None else counted[order], int(least)
-    return numbers if order is None else numbers[order], 0
+def _narrowed(
+    numbers: Ints, order: Ints | None, steps: Sequence[int]
+) -> tuple[NDArray[np.generic], int, int]:
+    """Return numbers counted from the least one in steps, in as few bytes as they need.
+
+    Behind them come the least one and the step: one of `steps` if that saves bytes, or 1.
+    """
+    least, greatest = map(int, least_and_greatest(numbers))
+    narrow = _narrow_type(greatest - least)
+    for step in steps:
+        narrower = _narrow_type((greatest - least) // step)
+        if narrower is None or narrower == narrow:
+            continue
+        distances = numbers - least
+        counted = distances // step
+        if np.array_equal(counted * step, distances):
+            return _in_order(counted.astype(narrower), order), least, step
+    if narrow is None:
+        return _in_order(numbers, order), 0, 1
+    return _in_order((numbers - least).astype(narrow), order), least, 1
+
+
+def _narrow_type(most: int) -> type[np.unsignedinteger] | None:
+    """Return the shortest type for numbers from 0 to `most`; None if it is no shorter than theirs."""
+    return next((narrow for narrow in NARROW if most <= np.iinfo(narrow).max), None)
+
+
+def _in_order(numbers: NDArray[np.generic], order: Ints | None) -> NDArray[np.generic]:
+    return numbers if order is None else numbers[order]
 
 
 def _unpacked_column(
     column: pa.Array, metadata: dict[bytes, bytes] | None, type_: pa.DataType
 ) -> pa.Array:
     """Return a column of a blob with its type: blobs of one column may have been packed differently."""
-    if metadata and LEAST in metadata:
-        return _of_whole(column.to_numpy() + np.int64(json.loads(metadata[LEAST])), type_)
+    if metadata and COUNTED in metadata:
+        least, step = json.loads(metadata[COUNTED])
+        numbers: Ints = np.multiply(column.to_numpy(), step, dtype=np.int64)
+        numbers += least
+        return _of_whole(numbers, type_)
     if pa.types.is_dictionary(column.type):
-        coded = pa.dictionary(column.type.index_type, type_)
-        return column if column.type == coded else column.cast(coded)
+        texts = column.dictionary
+        codes = column.indices.cast(pa.int32())
+        return pa.DictionaryArray.from_arrays(codes, texts.cast(type_))
     if column.type != type_ and (is_text(column.type) or is_whole(column.type)):
         return column.cast(type_)  # another zone of a time, or large texts
     return column
