@@ -32,7 +32,8 @@ from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges import division, key_ranges
 from wex.engine.ranges.composition import obstacle
-from wex.engine.ranges.division import Part, Workers, run_parts
+from wex.engine.ranges.division import Part, run_parts
+from wex.engine.workers import Workers
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.theory.evaluate import Event

@@ -15,10 +15,11 @@ from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges import division
 from wex.engine.ranges.composition import obstacle
-from wex.engine.ranges.division import Part, Workers, run_parts
+from wex.engine.ranges.division import Part, run_parts
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.state import shelf, store
 from wex.engine.streaming.bucket import Bucket, Rules
+from wex.engine.workers import Workers
 
 FAR = 2**62  # a watermark after which all streams have been silent for too long
 FOREVER = Rules(expire_after=2**60)

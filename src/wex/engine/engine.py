@@ -14,10 +14,8 @@ If a stage finds a fault in the data, `data_errors` finds the fault of the earli
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,6 +41,7 @@ from wex.engine.state import schema
 from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
 from wex.engine.window_run import Window, WindowRun
+from wex.engine.workers import Workers, cores
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
@@ -207,13 +206,8 @@ class Engine:
         alone = len(runs) == 1 or not _threads.get()
         if alone or runs[0].batch.rows < SIDE_BY_SIDE:
             return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
-        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
-            # Limits are context variables: a thread sees them only in a copy of this context.
-            tasks = [
-                pool.submit(copy_context().run, run.windows, own)
-                for run, own in zip(runs, codes, strict=True)
-            ]
-            return [task.result() for task in tasks]
+        pairs = zip(runs, codes, strict=True)
+        return Workers(cores()).map(lambda pair: pair[0].windows(pair[1]), pairs)
 
     def oldest_whole(self, batch: Batch) -> Ints:
         """Return for each stream its oldest row for which all events to look back at are kept."""

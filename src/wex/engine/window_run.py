@@ -241,18 +241,23 @@ class WindowRun:
                 error = partial(does_not_fit, pa.date32(), measure.name)
                 raise self._fault(error, matches, int(np.argmax(bad)))
         start, end, streams = matches
-        reported = end if self.is_alone else end + streams + self._waits
+        reported = end if self.is_alone else _moved(end, streams, self._reports)
         positions, ends = self._positions(start, streams), self._end_positions(matches)
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
     @property
     def is_alone(self) -> bool:
-        """Tell whether no other windows have to be merged with these by the rows that report them.
-
-        Rows ascend through all streams. A report at the end of a stream has no row: the streams are
-        set apart by one, so that it does not fall on the first row of the next.
-        """
+        """Tell whether no other windows have to be merged with these by the rows that report them."""
         return len(self.engine.windows) == 1
+
+    @property
+    def _reports(self) -> Ints:
+        """Return by stream how far behind the end of a window it is reported, in ascending rows.
+
+        A report at the end of a stream has no row: the streams are set apart by one, so that it
+        does not fall on the first row of the next.
+        """
+        return np.arange(len(self.counts)) + self._waits
 
     def _measures_and_having(self, matches: Matches) -> tuple[dict[str, Result], Bools | None]:
         """Return the measures of windows, and which of them satisfy `having`; None: there is none."""

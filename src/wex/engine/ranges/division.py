@@ -7,11 +7,8 @@ reported, and it does not depend on the division.
 from __future__ import annotations
 
 import logging
-import os
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,10 +28,11 @@ from wex.engine.ranges.composition import (
 from wex.engine.ranges.crossing import crossing_windows, merged, some_windows
 from wex.engine.ranges.key_ranges import key_ranges
 from wex.engine.ranges.range_run import run_range
+from wex.engine.workers import Workers, cores
 from wex.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
@@ -42,9 +40,6 @@ if TYPE_CHECKING:
     from wex.engine.ranges.composition import Entry, Passage
     from wex.engine.ranges.range_run import RangeResult
     from wex.engine.window_run import FoundWindows
-
-    Given = TypeVar("Given")
-    Made = TypeVar("Made")
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
 LEAST = 1 << 16  # events of a range
@@ -56,27 +51,8 @@ logger = logging.getLogger("wex")
 def threads_for(events: int, threads: int | None) -> int:
     """Return how many threads to use for so many events."""
     if threads is None:
-        return _cores() if events >= LONG else 1
+        return cores() if events >= LONG else 1
     return threads
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-class Workers:
-    """Threads that work on the parts of something; tasks see the limits of the caller."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-
-    def map(self, task: Callable[[Given], Made], parts: Iterable[Given]) -> list[Made]:
-        """Return the results for all parts, in their order; the error of the earliest part is raised."""
-        with ThreadPoolExecutor(self.threads) as pool:
-            tasks = [pool.submit(copy_context().run, task, part) for part in parts]
-            return [task.result() for task in tasks]
 
 
 def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> pa.Table:
@@ -189,7 +165,7 @@ def _stream_tables(
         return run_range(engine, events, entry, times, last=last)
 
     results = workers.map(run, range(len(entries)))
-    return range_tables(engine, results)
+    return range_tables(engine, results, workers)
 
 
 def _last_times(engine: Engine, stream: Batch, row: int, count: int) -> Ints:
@@ -241,7 +217,9 @@ def _entry_after(engine: Engine, stream: Batch, border: int) -> Entry | None:
     return None
 
 
-def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Table]:
+def range_tables(
+    engine: Engine, results: Sequence[RangeResult], workers: Workers
+) -> list[pa.Table]:
     """Return the windows of a stream in their order, from the results of its ranges."""
     crossing = [
         crossing_windows(
@@ -249,16 +227,18 @@ def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Tabl
         )
         for number, window in enumerate(engine.windows)
     ]
-    tables: list[pa.Table] = []
-    for at, result in enumerate(results):
-        entering = []
+
+    def tables(at: int) -> list[pa.Table]:
+        result, entering = results[at], []
         # Reports are rows of the range here, as those of its own windows are.
         shift = int(result.batch.begin[0] - result.batch.position[0])
         for windows, ranges in crossing:
             own = some_windows(windows, np.flatnonzero(ranges == at))
             entering.append(replace(own, reported=own.reported + shift))
-        tables += _tables(engine, result, entering)
-    return tables
+        return list(_tables(engine, result, entering))
+
+    made = workers.map(tables, range(len(results)))
+    return [table for of_range in made for table in of_range]
 
 
 def _tables(
