@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.data_errors import assumption_error
-from wex.engine.engine import report_order
+from wex.engine.engine import report_order, windows_in_threads
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges.composition import (
     composed,
@@ -71,9 +71,10 @@ def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> 
     ranges = key_ranges(data, keys, count) if data.num_rows >= count * LEAST else None
     if ranges is not None:
         try:
-            parts = workers.map(
-                lambda part: run_whole(engine, _batch(engine, part.rows(data, keys[0]))), ranges
-            )
+            with windows_in_threads(1):
+                parts = workers.map(
+                    lambda part: run_whole(engine, _batch(engine, part.rows(data, keys[0]))), ranges
+                )
         except DataError:
             return run_whole(engine, _batch(engine, data))
         return pa.concat_tables(parts)
@@ -110,7 +111,9 @@ def run_parts(engine: Engine, batch: Batch, parts: Sequence[Part], workers: Work
         return run_whole(engine, batch.part(parts[number].low, parts[number].high))
 
     try:
-        for number, table in zip(together, workers.map(run_streams, together), strict=True):
+        with windows_in_threads(1):
+            found = workers.map(run_streams, together)
+        for number, table in zip(together, found, strict=True):
             tables[number].append(table)
         for number, part in enumerate(parts):
             if part.borders:
