@@ -358,6 +358,7 @@ def find_in_file(
     partition_by: str | Iterable[str] | None = None,
     order_by: str | Iterable[str] | None = None,
     rows: bool = False,
+    threads: int | None = None,
     **options: object,
 ) -> pa.Table:
     r"""Return the windows of a spec in a file, one row each, or a row for each of their events.
@@ -373,8 +374,8 @@ def find_in_file(
         ``'parquet'``, ``'csv'``, ``'json'`` or ``'arrow'``, if the name of the file does not tell.
     where_key
         The streams to look at, by values of key columns: ``{'symbol': 'A'}``.
-    partition_by, order_by
-        As for `find`.
+    partition_by, order_by, threads
+        As for `find`; batch by batch, threads run the windows of the spec side by side.
     rows
         Return a row for every event of every window, with the fields of the stream line.
     options
@@ -385,25 +386,18 @@ def find_in_file(
 
     >>> import pathlib, tempfile, wex
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
-    >>> _ = path.write_text("day;price\nJan 1 2000;1,5\nFeb 1 2000;2,5\n")
+    >>> _ = path.write_text("day;price\n2000-01-01;1,5\n2000-02-01;2,5\n")
     >>> spec = wex.parse("stream s (day date, price real) order by day window up match [price > price[-1]]")
-    >>> try:
-    ...     wex.find_in_file(spec, path)
-    ... except wex.DataError as error:
-    ...     hint, options = error.hint, error.options
-    >>> hint
-    "try delimiter=';', timestamp_format='%b %d %Y', decimal_comma=True"
-    >>> wex.find_in_file(spec, path, **options)["window_start"].to_pylist()
+    >>> wex.find_in_file(spec, path, delimiter=";", decimal_comma=True)["window_start"].to_pylist()
     [datetime.date(2000, 2, 1)]
     """
     from wex.analysis.boundedness_guard import warn  # noqa: PLC0415
-    from wex.engine.files.options import text_options  # noqa: PLC0415
     from wex.engine.find import Request, find_in_files  # noqa: PLC0415
     from wex.spec import as_spec  # noqa: PLC0415
     from wex.spec.arguments import with_arguments  # noqa: PLC0415
 
     filled = with_arguments(as_spec(spec), partition_by, order_by)
-    request = Request(path, input_format, text_options(**options), where_key, rows)
+    request = Request.of(path, input_format, where_key, options, rows=rows, threads=threads)
     windows, _ = find_in_files(filled, request)
     warn(filled, windows)
     return windows

@@ -54,6 +54,12 @@ if TYPE_CHECKING:
     help="Read only the streams with this value in a key column, such as symbol=A. Repeatable.",
 )
 @click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads to use.  [default: all cores, if there is much data]",
+)
+@click.option(
     "--input-format",
     help="Format of FILE: parquet, csv, json (one object per line) or arrow.  [default: by its name]",
 )
@@ -97,6 +103,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     wide: bool,
     rows_wanted: bool,
     where: tuple[tuple[str, str], ...],
+    threads: int | None,
     input_format: str | None,
     output_format: str | None,
     delimiter: str | None,
@@ -133,7 +140,7 @@ def find(  # noqa: PLR0913, PLR0917  (one for each option)
     from wex.engine.event_rows import window_count  # noqa: PLC0415  (loads Arrow)
 
     spec = read_spec(path)
-    request = Request(files, input_format, options, parse_keys(where) or None, rows_wanted)
+    request = Request(files, input_format, options, parse_keys(where) or None, rows_wanted, threads)
     with _options_of_the_shell(), reading_progress() as progress:
         windows, events = find_in_files(spec, request, progress)
     counts = f"{counted(window_count(windows), 'window')} in {counted(events, 'event')}"

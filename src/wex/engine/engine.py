@@ -14,10 +14,8 @@ If a stage finds a fault in the data, `data_errors` finds the fault of the earli
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,6 +41,7 @@ from wex.engine.state import schema
 from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
 from wex.engine.window_run import Window, WindowRun
+from wex.engine.workers import Workers, cores
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
@@ -64,13 +63,16 @@ RUNS: dict[str, type[WindowRun]] = {"preferred": PreferredRun, "tracked": Tracke
 SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
 
 
-_threads = ContextVar("threads", default=False)
+_threads = ContextVar("threads", default=1)
 
 
 @contextmanager
-def windows_in_threads() -> Iterator[None]:
-    """Let the windows of large batches run side by side; a worker beside others has one core."""
-    token = _threads.set(True)
+def windows_in_threads(threads: int | None = None) -> Iterator[None]:
+    """Let the windows of large batches run side by side, on so many threads; None: on all cores.
+
+    Elsewhere they do not: a worker beside others has one core.
+    """
+    token = _threads.set(cores() if threads is None else threads)
     try:
         yield
     finally:
@@ -204,16 +206,11 @@ class Engine:
         runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
     ) -> list[FoundWindows]:
         """Return the windows of each run; large batches run in several threads."""
-        alone = len(runs) == 1 or not _threads.get()
+        alone = len(runs) == 1 or _threads.get() == 1
         if alone or runs[0].batch.rows < SIDE_BY_SIDE:
             return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
-        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
-            # Limits are context variables: a thread sees them only in a copy of this context.
-            tasks = [
-                pool.submit(copy_context().run, run.windows, own)
-                for run, own in zip(runs, codes, strict=True)
-            ]
-            return [task.result() for task in tasks]
+        pairs = zip(runs, codes, strict=True)
+        return Workers(_threads.get()).map(lambda pair: pair[0].windows(pair[1]), pairs)
 
     def oldest_whole(self, batch: Batch) -> Ints:
         """Return for each stream its oldest row for which all events to look back at are kept."""

@@ -230,17 +230,23 @@ class Block:
 
     def without(self, mask: Bools, depth: int) -> Bools:
         """Return a mask of the block's rows that is false at the first `depth` events of each stream."""
-        batch = self.batch
-        low = max(int(np.searchsorted(batch.first, self.row, side="right")) - 1, 0)
-        high = int(np.searchsorted(batch.first, self.end))
-        origin = batch.begin[low:high] - batch.position[low:high]  # rows of the first events
-        if high - low == 1 and origin[0] + depth <= self.row:
+        begin, origin, end = self._streams
+        if len(origin) == 1 and origin[0] + depth <= self.row:
             return mask
         mask = mask.copy()
-        begin = np.maximum(origin, batch.first[low:high])  # older streams begin before the batch
-        end = np.minimum(origin + depth, batch.end[low:high])
-        blank(mask, read_only(begin - self.row), read_only(end - self.row))
+        stop = np.minimum(origin + depth, end)
+        blank(mask, read_only(begin - self.row), read_only(stop - self.row))
         return mask
+
+    @cached_property
+    def _streams(self) -> tuple[Ints, Ints, Ints]:
+        """Return the streams of the block: their first rows, the rows of their first events, their ends."""
+        batch = self.batch
+        low = max(int(batch.first.searchsorted(self.row, side="right")) - 1, 0)
+        high = int(batch.first.searchsorted(self.end))
+        origin = batch.begin[low:high] - batch.position[low:high]
+        # Older streams begin before the batch.
+        return np.maximum(origin, batch.first[low:high]), origin, batch.end[low:high]
 
     def _inside(self, rows: Ints) -> Ints:
         """Return the places in the block of ascending rows of the batch."""

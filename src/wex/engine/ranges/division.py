@@ -7,7 +7,6 @@ reported, and it does not depend on the division.
 from __future__ import annotations
 
 import logging
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.data_errors import assumption_error
-from wex.engine.engine import report_order
+from wex.engine.engine import report_order, windows_in_threads
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges.composition import (
     composed,
@@ -29,7 +28,7 @@ from wex.engine.ranges.composition import (
 from wex.engine.ranges.crossing import crossing_windows, merged, some_windows
 from wex.engine.ranges.key_ranges import key_ranges
 from wex.engine.ranges.range_run import run_range
-from wex.engine.workers import ALONE, Workers
+from wex.engine.workers import ALONE, Workers, cores
 from wex.errors import DataError
 
 if TYPE_CHECKING:
@@ -52,14 +51,8 @@ logger = logging.getLogger("wex")
 def threads_for(events: int, threads: int | None) -> int:
     """Return how many threads to use for so many events."""
     if threads is None:
-        return _cores() if events >= LONG else 1
+        return cores() if events >= LONG else 1
     return threads
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> pa.Table:
@@ -81,12 +74,13 @@ def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> 
     ranges = key_ranges(data, keys, count) if large and not prepared.grouped else None
     if ranges is not None:
         try:
-            parts = Workers(count).map(
-                lambda part: run_whole(
-                    engine, _batch(engine, PreparedInput(engine, part.rows(data, keys[0])))
-                ),
-                ranges,
-            )
+            with windows_in_threads(1):
+                parts = Workers(count).map(
+                    lambda part: run_whole(
+                        engine, _batch(engine, PreparedInput(engine, part.rows(data, keys[0])))
+                    ),
+                    ranges,
+                )
         except DataError:
             return run_whole(engine, _batch(engine, prepared))
         return pa.concat_tables(parts)
@@ -122,7 +116,9 @@ def run_parts(engine: Engine, batch: Batch, parts: Sequence[Part], workers: Work
         return run_whole(engine, batch.part(parts[number].low, parts[number].high))
 
     try:
-        for number, table in zip(together, workers.map(run_streams, together), strict=True):
+        with windows_in_threads(1):
+            found = workers.map(run_streams, together)
+        for number, table in zip(together, found, strict=True):
             tables[number].append(table)
         for number, part in enumerate(parts):
             if part.borders:
@@ -177,7 +173,7 @@ def _stream_tables(
         return run_range(engine, events, entry, times, last=last)
 
     results = workers.map(run, range(len(entries)))
-    return range_tables(engine, results)
+    return range_tables(engine, results, workers)
 
 
 def _last_times(engine: Engine, stream: Batch, row: int, count: int) -> Ints:
@@ -229,7 +225,9 @@ def _entry_after(engine: Engine, stream: Batch, border: int) -> Entry | None:
     return None
 
 
-def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Table]:
+def range_tables(
+    engine: Engine, results: Sequence[RangeResult], workers: Workers
+) -> list[pa.Table]:
     """Return the windows of a stream in their order, from the results of its ranges."""
     crossing = [
         crossing_windows(
@@ -237,16 +235,18 @@ def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Tabl
         )
         for number, window in enumerate(engine.windows)
     ]
-    tables: list[pa.Table] = []
-    for at, result in enumerate(results):
-        entering = []
+
+    def tables(at: int) -> list[pa.Table]:
+        result, entering = results[at], []
         # Reports are rows of the range here, as those of its own windows are.
         shift = int(result.batch.begin[0] - result.batch.position[0])
         for windows, ranges in crossing:
             own = some_windows(windows, np.flatnonzero(ranges == at))
             entering.append(replace(own, reported=own.reported + shift))
-        tables += _tables(engine, result, entering)
-    return tables
+        return list(_tables(engine, result, entering))
+
+    made = workers.map(tables, range(len(results)))
+    return [table for of_range in made for table in of_range]
 
 
 def _tables(
