@@ -19,33 +19,41 @@ PREDICATES = [
     "x[-1] = 2", "x < x[-1]", "x[-1] < x[-2]", "x > x[-2]", "y > 0.5", "y[-1] < 0.25", "y > x", "is_first",
     "x + 1 > x[-1]", "y is null",
 ]  # fmt: skip
+OWN = ["count() <= 2", "x >= first(x)", "x > max(x)[-1]", "some(b)", "y = last(y)[-1]"]
 CLAUSES = [
     "", "", "", "until [b]", "until [x[-1] > 1] or end", "keep shortest", "keep longest", "keep disjoint",
-    "within 3 events", "unpadded", "keep leftmost", "having n < 4 measure count() as n",
+    "within 3 events", "unpadded", "having n < 4 measure count() as n",
+    "keep leftmost", "keep leftmost sharing 1 event", "until [not b[-1]] keep leftmost", "within 3 events keep leftmost",
+    "keep preferred", "until [b] keep preferred", "until [x[-1] > 1] or end keep preferred",
+    "having n < 4 measure count() as n keep preferred", "unpadded keep preferred",
 ]  # fmt: skip
 ASSUMED = ["", "", "[b]* [not b]*", "([b] [not b])*", "[x >= x[-1]]*", "[b]* unchecked"]
 
-predicates = st.sampled_from([f"[{text}]" for text in PREDICATES] + ["any"])
-expressions = st.recursive(
-    predicates,
-    lambda inner: st.one_of(
-        st.tuples(inner, inner).map(" ".join),
-        st.tuples(inner, inner).map(lambda two: f"({two[0]} | {two[1]})"),
-        inner.map(lambda one: f"({one})*"),
-        inner.map(lambda one: f"any* {one}"),
-    ),
-    max_leaves=5,
-)
+
+def expressions(atoms: list[str]) -> st.SearchStrategy[str]:
+    predicates = st.sampled_from([f"[{text}]" for text in atoms] + ["any"])
+    return st.recursive(
+        predicates,
+        lambda inner: st.one_of(
+            st.tuples(inner, inner).map(" ".join),
+            st.tuples(inner, inner).map(lambda two: f"({two[0]} | {two[1]})"),
+            inner.map(lambda one: f"({one})*"),
+            inner.map(lambda one: f"any* {one}"),
+        ),
+        max_leaves=5,
+    )
 
 
 @st.composite
 def spec_texts(draw: st.DrawFn) -> str:
+    """Draw a spec; its predicates look back, and some have aggregates."""
     assumed = draw(st.sampled_from(ASSUMED))
     text = ""
     if assumed:
         text = f"assume {assumed} "
-    after = f"after {draw(expressions)} " if draw(st.booleans()) else ""
-    window = f"{after}match {draw(expressions)} {draw(st.sampled_from(CLAUSES))}"
+    after = f"after {draw(expressions(PREDICATES))} " if draw(st.booleans()) else ""
+    atoms = PREDICATES + (OWN if draw(st.integers(0, 3)) == 0 else [])
+    window = f"{after}match {draw(expressions(atoms))} {draw(st.sampled_from(CLAUSES))}"
     return f"stream s (x int, y real, b bool) {text}window w {window}"
 
 

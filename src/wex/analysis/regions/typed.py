@@ -101,6 +101,14 @@ class OrderRegions(RegionGraph):
             if deepest
         ]
 
+    def remembered(self) -> Iterator[Guard]:
+        """Yield the tests whose outcomes guards can still read, and those that tell types apart."""
+        for test, deepest in zip(self.tests.tests, self.tests.deepest, strict=True):
+            yield from (terms.shifted(test, -age) for age in range(deepest))
+        for group in self.groups:
+            if isinstance(group, _TypeGroup):
+                yield from group.types.remembered()
+
     def _explore(self) -> None:
         """Explore the memories that streams reach, and merge those with the same continuations."""
         initial: Node = (0, (0,) * len(self.groups), 0)

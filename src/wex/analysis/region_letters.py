@@ -1,0 +1,128 @@
+"""Letters that show the region: with more guards a plan knows what a stream can still bring.
+
+A predicate may look back at what no predicate asked for when the event came. In `match any [x[-1] > 3]`
+a start with x = 1 can never end, but the letters of its first event do not say so. The region graph names
+the guards that tell its regions apart; they are evaluated at an event as any other guard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wex.compile.reduce import computed, over_letters
+from wex.spec.types import BOOL
+from wex.theory import terms
+from wex.theory.letters import Letters, TooManyRowsError, combinations
+from wex.theory.terms import (
+    Field,
+    FreeTruth,
+    IsFirst,
+    IsNull,
+    NullFlag,
+    RunningTest,
+    Symbol,
+    Truth,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wex.analysis.regions.contexts import Contexts
+    from wex.compile.window import CompiledWindow
+    from wex.theory.terms import Guard
+
+MOST_LETTERS = 128
+
+
+def with_region_letters(compiled: CompiledWindow, contexts: Contexts) -> CompiledWindow | None:
+    """Return a window over letters that tell regions apart; None if no guard does, or too many are needed."""
+    guards = compiled.letters.guards
+    more = [guard for guard in dict.fromkeys(_guards(compiled, contexts)) if guard not in guards]
+    if not more:
+        return None
+    rows: set[tuple[bool, ...]] = set()
+    try:
+        for missing in range(1 if compiled.window.unpadded else compiled.lookback + 1):
+            rows.update(
+                combinations(
+                    (*guards, *more),
+                    compiled.lookback,
+                    missing=missing,
+                    floating=True,
+                    most=2 * MOST_LETTERS,
+                )
+            )
+    except TooManyRowsError:
+        return None
+    old = set(compiled.letters.rows)  # of a stream that is sorted
+    ordered = sorted(row for row in rows if row[: len(guards)] in old)
+    if len(ordered) > MOST_LETTERS:
+        return None
+    members = [compiled.letters.letter(row[: len(guards)]) for row in ordered]
+    return over_letters(compiled, Letters((*guards, *more), tuple(ordered)), members)
+
+
+def _guards(compiled: CompiledWindow, contexts: Contexts) -> Iterator[Guard]:
+    """Yield the guards that tell regions and the states of assumptions apart, as a plan can evaluate them."""
+    meaning = compiled.source.meaning
+    asked = [
+        guard for own in contexts.assumptions for phase in own.phases for guard in phase.guards
+    ]
+    for guard in (*asked, *contexts.regions.remembered()):
+        shown = _readable(guard, contexts)
+        if shown is None or any(computed(shown)):
+            continue  # arithmetic that fails is an error: only what the spec asks for may fail
+        fields = set(terms.fields(shown))
+        if any(-field.offset > compiled.lookback for field in fields):
+            continue
+        # A comparison that reads a NULL is false, whatever the region says of the value.
+        plain = not isinstance(shown, IsNull)
+        if not (plain and any(field.name in meaning.nullable for field in fields)):
+            yield shown
+
+
+def _readable(guard: Guard, contexts: Contexts) -> Guard | None:
+    """Return a guard of a region graph over the fields of events; None: it reads others."""
+    query = contexts.query
+    match guard:
+        case Truth(Field(NullFlag() as flag, offset)):
+            name = flag.field
+            return IsNull(Field(name, offset, query.declared[name]))
+    fields = list(terms.fields(guard))
+    known = all(
+        not isinstance(field.name, Symbol)
+        and field.name in query.declared
+        and field.name not in query.ranks
+        for field in fields
+    )
+    first = any(isinstance(atom, IsFirst | RunningTest) for atom in terms.atoms(guard))
+    return guard if fields and known and not first else None
+
+
+def with_free_predicates(compiled: CompiledWindow) -> CompiledWindow:
+    """Return a window whose predicates with aggregates are free: fields of their own, true or false.
+
+    A start of it can do all that one with the predicates themselves can do.
+    """
+    guards = tuple(
+        Truth(Field(FreeTruth(guard), 0, BOOL)) if isinstance(guard, RunningTest) else guard
+        for guard in compiled.letters.guards
+    )
+    if guards == compiled.letters.guards:
+        return compiled
+    return replace(compiled, letters=Letters(guards, compiled.letters.rows))
+
+
+def rows_of_events(letters: Letters) -> list[int]:
+    """Return for each letter a number: the same if only predicates that are free differ."""
+    places = [
+        place
+        for place, guard in enumerate(letters.guards)
+        if not (isinstance(guard, Truth) and isinstance(guard.field.name, FreeTruth))
+    ]
+    numbers: dict[tuple[bool, ...], int] = {}
+    return [
+        numbers.setdefault(tuple(row[place] for place in places), len(numbers))
+        for row in letters.rows
+    ]
