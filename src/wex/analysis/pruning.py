@@ -28,10 +28,11 @@ from wex.compile.preference import restricted as restricted_preference
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
     from numpy.typing import NDArray
 
+    from wex.analysis.counting.single import Place
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.window_tables import AnalysedWindow, Lengths
     from wex.compile.window import CompiledWindow
@@ -41,6 +42,7 @@ MOST_EXPLORED = 1024  # of each of them, before equal states are merged
 
 Known = frozenset[int]  # the contexts that a stream may be in, by the letters read so far
 NOTHING: Known = frozenset()
+ENDED: Known = frozenset([DEAD])  # of a start that has a window now, and can have no other
 Inner = tuple[int, Known]  # a state of the automaton that follows starts, and what is known
 
 
@@ -151,10 +153,25 @@ class Places:
                 before, cls = edge.before[0], edge.classes[0]
                 self.prefix_of[edge.to] = before if cls == SILENT else window.prefix[before][cls]
 
+    @cached_property
+    def lasting(self) -> Set[Place]:
+        """Return the places from which a start can still have a window after the event that led there.
+
+        By `until` a window that has ended is one of these: the next event decides about it.
+        """
+        if self.window.until is not None:
+            return self.alive
+        graph = self.starts.graph
+        return {place for place in self.alive if any(after in self.alive for after in graph[place])}
+
     @property
     def all_alive(self) -> bool:
         """Whether every start that is held can end."""
-        return self.starts.held <= self.alive
+        goes_on = [any(to != DEAD for to in row) for row in self.window.moves]
+        return all(
+            place in self.lasting or (place in self.alive and not goes_on[place[1]])
+            for place in self.starts.held
+        )
 
     def reader(self, state: int, cls: int) -> int:
         """Return the state in which a start reads an event of a class, DEAD: it is decided before."""
@@ -162,12 +179,13 @@ class Places:
         return self.follower.reader(state, confirms=until is None or until[cls])
 
     @cached_property
-    def useful(self) -> dict[tuple[int, int], bool]:
-        """Tell of states and classes whether some start that reads such an event there can end.
+    def useful(self) -> dict[tuple[int, int], int]:
+        """Tell of states and classes what a start can do that reads such an event there.
 
-        A move that no stream ever makes is not listed.
+        0: it can have no window from then on; 1: it can have one that ends with the event, but none later;
+        2: it can have a later one. A move that no stream ever makes is not listed.
         """
-        useful: dict[tuple[int, int], bool] = {}
+        useful: dict[tuple[int, int], int] = {}
         by_context: dict[int, list[int]] = {}
         for context, state in self.alive:
             by_context.setdefault(context, []).append(state)
@@ -179,8 +197,9 @@ class Places:
                 entry = self.window.starts[before]
                 for state in (*by_context.get(context, ()), *(() if entry == DEAD else (entry,))):
                     key = (self.reader(state, cls), cls)
-                    lives = (edge.to, self.starts.moved(state, edge)) in self.alive
-                    useful[key] = useful.get(key, False) or lives
+                    place = (edge.to, self.starts.moved(state, edge))
+                    lives = (place in self.alive) + (place in self.lasting)
+                    useful[key] = max(useful.get(key, 0), lives)
         return useful
 
     @property
@@ -245,14 +264,17 @@ class Knowledge:
 
         Also of moves that no stream makes, if they are `idle`.
         """
-        to = DEAD if state == DEAD else self.places.follower.table[state][cls]
-        if to == DEAD or not self.places.useful.get((state, cls), idle):
+        places = self.places
+        to = DEAD if state == DEAD else places.follower.table[state][cls]
+        if to == DEAD or known == ENDED:
             return None
+        useful = places.useful.get((state, cls), 2 * idle)
         then = self.after(known, cls)
-        alive = self.places.alive
-        if self.by_letters and not any((context, to) in alive for context in then):
-            return None
-        return to, then
+        if self.by_letters and useful:
+            reached = [(context, to) for context in then]
+            lives = any(place in places.alive for place in reached)
+            useful = min(useful, lives + any(place in places.lasting for place in reached))
+        return None if not useful else (to, then if useful > 1 else ENDED)
 
     def vain(self) -> Vain:
         """Return for how long a start that no stream lets end may still be held."""
@@ -284,8 +306,8 @@ class Knowledge:
         held, table = explore(begun, lambda place: dict.fromkeys(successors(place)), check)
         dead = {
             number
-            for number, (context, (state, _)) in enumerate(held)
-            if (context, state) not in places.alive
+            for number, (context, (state, known)) in enumerate(held)
+            if known != ENDED and (context, state) not in places.lasting
         }
         if not dead:
             return Vain.NEVER
@@ -356,7 +378,7 @@ class PrunedTables:
     def _left(self, state: int, known: Known, way: int) -> int:
         """Return the state for which one is left in which no event is read; otherwise it stays."""
         left = self.places.follower.left.get(state)
-        to = state if left is None else left[way]
+        to = state if left is None else DEAD if known == ENDED else left[way]
         return DEAD if to == DEAD else self._inner[to, known]
 
     def _prefix_automaton(self) -> tuple[DFA, NDArray[np.int32]]:

@@ -38,9 +38,10 @@ MOST_LETTERS = 128
 def with_region_letters(compiled: CompiledWindow, contexts: Contexts) -> CompiledWindow | None:
     """Return a window over letters that tell regions apart; None if no guard does, or too many are needed."""
     guards = compiled.letters.guards
-    more = [guard for guard in dict.fromkeys(_guards(compiled, contexts)) if guard not in guards]
+    shown = list(dict.fromkeys(_guards(compiled, contexts)))
+    more = [guard for guard in shown if guard not in guards]
     if not more:
-        return None
+        return compiled if shown else None
     rows: set[tuple[bool, ...]] = set()
     try:
         for missing in range(1 if compiled.window.unpadded else compiled.lookback + 1):
