@@ -21,7 +21,7 @@ STREAM = "stream s (x int, y real, b bool) let up = x > x[-1] window w "
 PREDICATES = [
     "b", "not b", "b[-1]", "not b[-2]", "b and b[-1]", "b[-1] and not b[-2]", "x > 1", "x[-1] > 1", "x = 2",
     "x[-1] = 2", "x < x[-1]", "x[-1] < x[-2]", "x > x[-2]", "y > 0.5", "y[-1] < 0.25", "y > x", "is_first",
-    "x + 1 > x[-1]", "y is null",
+    "x + 1 > x[-1]", "y is null", "y > y[-1]", "y[-1] = y[-2]", "x[-1] % 3 = 2",
 ]  # fmt: skip
 OWN = ["count() <= 2", "x >= first(x)", "x > max(x)[-1]", "some(b)", "y = last(y)[-1]"]
 CLAUSES = [
@@ -121,6 +121,8 @@ SHOWN = {
     "match any [x[-1] > 3]": ([1, 5, 2], [0, 1, 0]),
     "match any [x[-1] > 3] keep preferred": ([1, 5, 2], [0, 1, 0]),
     "match any [x[-1] > 3 and count() = 2]": ([1, 5, 2], [0, 1, 0]),
+    "match any [x[-1] % 3 = 2]": ([1, 5, 2], [0, 1, 1]),
+    "match any [x[-1] > 3] | [x is null]": ([1, 5, None, 2], [0, 1, 0, 0]),
     "match any [x[-1] > x[-2]] any": ([3, 1, 2, 0], [0, 0, 1, 1]),
     "match [x[-2] != 1] [x[-2] != 1]": ([1, 0, 2, 1, 2, 2, 0], [0, 0, 0, 1, 0, 0, 1]),
     # The first alternative is preferred, but no stream has it: the second one is decided at once.

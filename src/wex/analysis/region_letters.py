@@ -15,10 +15,14 @@ from wex.spec.types import BOOL
 from wex.theory import terms
 from wex.theory.letters import Letters, TooManyRowsError, combinations
 from wex.theory.terms import (
+    And,
+    Arithmetic,
+    Constant,
     Field,
     FreeTruth,
     IsFirst,
     IsNull,
+    Not,
     NullFlag,
     RunningTest,
     Symbol,
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 
     from wex.analysis.regions.contexts import Contexts
     from wex.compile.window import CompiledWindow
-    from wex.theory.terms import Guard
+    from wex.theory.terms import Guard, Term
 
 MOST_LETTERS = 128
 
@@ -66,21 +70,37 @@ def with_region_letters(compiled: CompiledWindow, contexts: Contexts) -> Compile
 
 def _guards(compiled: CompiledWindow, contexts: Contexts) -> Iterator[Guard]:
     """Yield the guards that tell regions and the states of assumptions apart, as a plan can evaluate them."""
-    meaning = compiled.source.meaning
     asked = [
         guard for own in contexts.assumptions for phase in own.phases for guard in phase.guards
     ]
-    for guard in (*asked, *contexts.regions.remembered()):
+    for guard in (*asked, *contexts.regions.remembered(), *_sooner(compiled)):
         shown = _readable(guard, contexts)
-        if shown is None or any(computed(shown)):
+        if shown is None or any(map(_may_fail, computed(shown))):
             continue  # arithmetic that fails is an error: only what the spec asks for may fail
-        fields = set(terms.fields(shown))
-        if any(-field.offset > compiled.lookback for field in fields):
-            continue
-        # A comparison that reads a NULL is false, whatever the region says of the value.
-        plain = not isinstance(shown, IsNull)
-        if not (plain and any(field.name in meaning.nullable for field in fields)):
-            yield shown
+        fields = dict.fromkeys(terms.fields(shown))
+        if all(-field.offset <= compiled.lookback for field in fields):
+            # A comparison that reads a NULL is false, whatever the region says of the value.
+            nulls = [
+                IsNull(field) for field in fields if field.name in compiled.source.meaning.nullable
+            ]
+            plain = not nulls or isinstance(shown, IsNull)
+            yield shown if plain else And((*map(Not, nulls), shown))
+
+
+def _sooner(compiled: CompiledWindow) -> Iterator[Guard]:
+    """Yield what the guards of a window ask about earlier events, asked sooner."""
+    for guard in compiled.letters.guards:
+        for atom in terms.atoms(guard):
+            age = min((-field.offset for field in terms.fields(atom)), default=0)
+            yield from (terms.shifted(atom, by) for by in range(1, age + 1))
+
+
+def _may_fail(term: Term) -> bool:
+    """Tell whether arithmetic may leave the whole numbers of 64 bits; division by a constant does not."""
+    match term:
+        case Arithmetic("//" | "%", Field(), Constant(int(divisor))):
+            return divisor <= 0
+    return True
 
 
 def _readable(guard: Guard, contexts: Contexts) -> Guard | None:
