@@ -15,6 +15,7 @@ from wex.spec import tree
 from wex.spec.types import DATE, DURATION, TIMESTAMP
 from wex.theory.terms import (
     And,
+    Arithmetic,
     Comparison,
     Constant,
     Field,
@@ -85,6 +86,8 @@ def _value(term: Term, types: Set[Type]) -> tree.Expr:
     match term:
         case Field(name, offset):
             return tree.Ref(name, offset)
+        case Arithmetic(op, left, right):
+            return tree.Binary(op, _value(left, types), _value(right, types))
         case Constant(bool(value)):
             return tree.Bool(value)
         case Constant(int(value)) if TIMESTAMP in types:
