@@ -117,7 +117,7 @@ def test_nothing_is_held_for_a_window_that_never_ends(window: str) -> None:
 
 
 # Events, and the starts that are held after them. Letters alone do not show what a start lacks.
-SHOWN = {
+SHOWN: dict[str, tuple[list[int | None], list[int]]] = {
     "match any [x[-1] > 3]": ([1, 5, 2], [0, 1, 0]),
     "match any [x[-1] > 3] keep preferred": ([1, 5, 2], [0, 1, 0]),
     "match any [x[-1] > 3 and count() = 2]": ([1, 5, 2], [0, 1, 0]),

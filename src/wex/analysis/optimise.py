@@ -12,9 +12,10 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.least_form import sure_contexts, sure_lengths
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.region_letters import with_free_predicates
+from wex.analysis.regions.contexts import free_contexts
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
-from wex.analysis.window_tables import without_clauses
+from wex.analysis.window_tables import reading_of, without_clauses
 from wex.automata.explore import explore
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
@@ -113,9 +114,9 @@ def _situations(before: CompiledWindow, after: CompiledWindow, budget: Budget) -
     only be dropped where the other form never gets to a window, or to none of an allowed length.
     """
     windows = [without_clauses(with_free_predicates(form)) for form in (before, after)]
-    contexts = sure_contexts(windows, budget, trivial=True)
-    if contexts is None:
-        raise TooManyError
+    sure = sure_contexts(windows, budget, trivial=True)
+    # Where regions are not sure, only lengths are used: then any letter may follow any other.
+    contexts = sure or free_contexts(windows, budget, _common_actions(before, after))
     first, second = (Starts(contexts, window, which) for which, window in enumerate(windows))
     lengths = sure_lengths(before)
     enough = 1 if lengths is None else lengths.enough
@@ -142,5 +143,21 @@ def _situations(before: CompiledWindow, after: CompiledWindow, budget: Budget) -
         ends_before = old != DEAD and first.ends_here((context, old))
         ends_after = new != DEAD and second.ends_here((context, new))
         if ends_before != ends_after and (lengths is None or lengths.allowed(count)):
+            if sure is None:
+                raise TooManyError  # no stream may have this path
             raise AssertionError("the least form of a window has other windows")
     return len(situations)
+
+
+def _common_actions(before: CompiledWindow, after: CompiledWindow) -> set[tuple[int, int]]:
+    """Return the classes that two forms of a window read at an event, by the letters of the first."""
+    if not set(after.letters.guards) <= set(before.letters.guards):
+        raise TooManyError
+    places = [before.letters.guards.index(guard) for guard in after.letters.guards]
+    numbers = {row: letter for letter, row in enumerate(after.letters.rows)}
+    first, second = (reading_of(form).of_letter for form in (before, after))
+    return {
+        (first[letter], second[numbers[kept]])
+        for letter, row in enumerate(before.letters.rows)
+        if (kept := tuple(row[place] for place in places)) in numbers
+    }

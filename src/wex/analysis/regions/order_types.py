@@ -20,7 +20,7 @@ hold after *every* stream, such as dropping a start at run time, may rely on it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, count, islice, pairwise, permutations
 from operator import itemgetter
@@ -29,14 +29,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from wex.analysis.regions.comparisons import constants_in, ties_matter, whole_range
 from wex.automata.explore import Exploration
 from wex.theory.evaluate import COMPARE
-from wex.theory.terms import MIRRORED, Comparison, Constant, Field
+from wex.theory.terms import MIRRORED, Constant, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from wex.analysis.regions.comparisons import Compared, Known
     from wex.theory.evaluate import Value
-    from wex.theory.terms import Op
+    from wex.theory.terms import Comparison
 
 Slot: TypeAlias = tuple[str, int]  # a field, and the age of the event
 Code: TypeAlias = int | None  # a relation or a place; None: an event is missing
@@ -75,7 +75,7 @@ class OrderTypes:
         self.names = tuple(self.meets)
         self.constants = self._constants()
         self.depth = max((age for own in self.meets.values() for _, age in own), default=0)
-        layouts = [self._layout(count) for count in range(len(self.names) + 1)]
+        layouts = [self.layout(count) for count in range(len(self.names) + 1)]
         self.insertions = [
             _Insertion(self, name, before, after, last=name == self.names[-1])
             for name, (before, after) in zip(self.names, pairwise(layouts), strict=True)
@@ -111,7 +111,7 @@ class OrderTypes:
             for name, own in constants.items()
         }
 
-    def _layout(self, count: int) -> _Layout:
+    def layout(self, count: int) -> _Layout:
         """Return where the codes are that later values need, after `count` insertions of an event."""
         pairs: set[tuple[Slot, Slot]] = set()
         places: set[Slot] = set()
@@ -127,23 +127,6 @@ class OrderTypes:
             {pair: index for index, pair in enumerate(sorted(pairs), 1)},
             {slot: index for index, slot in enumerate(sorted(places), 1 + len(pairs))},
         )
-
-    def remembered(self) -> Iterator[Comparison]:
-        """Yield comparisons that tell types apart after an event."""
-        layout = self._layout(len(self.names))
-        relations: list[Op] = ["<", "="] if self.ordered else ["="]
-        for newer, older in layout.pairs:
-            for op in relations if self.ties else relations[:1]:
-                yield Comparison(op, self._field(newer), self._field(older))
-        for slot in layout.places:
-            field = self._field(slot)
-            for value in self.constants[slot[0]]:
-                exact = Fraction(value) if field.kind == "real" else value
-                for op in relations:
-                    yield Comparison(op, field, Constant(exact))
-
-    def _field(self, slot: Slot) -> Field:
-        return replace(self.group.fields[slot[0]], offset=-slot[1])
 
     def steps(self, number: int) -> list[tuple[int, int]]:
         """Return the tests that hold, and the type afterwards, for each event that can come."""
