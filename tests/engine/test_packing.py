@@ -21,7 +21,7 @@ from wex.engine import external_sort
 from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
 from wex.engine.input import grouping
-from wex.engine.packing import EventOrder, blobs, rows_of, size_of
+from wex.engine.packing import EventOrder, KeyBuckets, blobs, rows_of, size_of
 from wex.errors import DataError
 from wex.spark.worker import partition_windows
 
@@ -32,7 +32,11 @@ def unpacked(
     """Return the sorted rows of each bucket, as a shuffle brings them: in any order of pieces."""
     stream = engine.stream
     first = stream.order_by[0] if stream.order_by else None
-    moved = [blob for piece in pieces for blob in blobs(piece, stream.partition_by, first, buckets)]
+    moved = [
+        blob
+        for piece in pieces
+        for blob in blobs(piece, KeyBuckets(stream.partition_by, buckets), first)
+    ]
     random.shuffle(moved)
     result = []
     for bucket in sorted({blob.bucket for blob in moved}):
@@ -106,7 +110,7 @@ def test_equal_keys_meet_in_one_bucket_and_rows_stay_whole(kinds: list[str], see
     moved = [
         (blob.bucket, row)
         for piece in split(table, random)
-        for blob in blobs(piece, names, None, 5)
+        for blob in blobs(piece, KeyBuckets(names, 5), None)
         for row in rows_of(blob.data, table.schema).to_pylist()
     ]
     assert sorted(map(repr, table.to_pylist())) == sorted(repr(row) for _, row in moved)
@@ -124,7 +128,7 @@ def test_codes_and_narrow_numbers_make_rows_short() -> None:
         "t": [start + timedelta(seconds=row) for row in range(3_000)],
         "x": random.random(3_000),
     })  # fmt: skip
-    (blob,) = blobs(table, (), "t", 1)
+    (blob,) = blobs(table, KeyBuckets((), 1), "t")
     assert len(blob.data) < 3_000 * 18
     assert rows_of(blob.data, table.schema)["t"].to_pylist() == table["t"].to_pylist()
 
@@ -166,13 +170,13 @@ def test_decimals_that_are_one_real_are_one_key() -> None:
     texts = ["0.2009651139027379071", "0.2009651139027379072"]
     keys = pa.array([Decimal(text) for text in texts], pa.decimal128(38, 19))
     assert len({float(text) for text in texts}) == 1
-    moved = list(blobs(pa.table({"k": keys}), ("k",), None, 1000))
+    moved = list(blobs(pa.table({"k": keys}), KeyBuckets(("k",), 1000), None))
     assert len({blob.bucket for blob in moved}) == 1
 
 
 def test_repeated_texts_count_in_full() -> None:
     table = pa.table({"k": ["x" * 1000, "y" * 2000, None] * 100})
-    (blob,) = blobs(table, (), None, 1)
+    (blob,) = blobs(table, KeyBuckets((), 1), None)
     assert len(blob.data) < 10_000
     assert size_of(rows_of(blob.data, table.schema)) > 300_000
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch
     from wex.engine.ranges.composition import Entry, Passage
-    from wex.engine.ranges.range_run import RangeResult
+    from wex.engine.ranges.range_run import Border, RangeResult
     from wex.engine.window_run import FoundWindows
 
     Given = TypeVar("Given")
@@ -189,7 +189,7 @@ def _stream_tables(
         return run_range(engine, events, entry, times, last=last)
 
     results = workers.map(run, range(len(entries)))
-    return range_tables(engine, results)
+    return range_tables(engine, results, workers.map(lambda result: result.borders, results))
 
 
 def _last_times(engine: Engine, stream: Batch, row: int, count: int) -> Ints:
@@ -241,11 +241,13 @@ def _entry_after(engine: Engine, stream: Batch, border: int) -> Entry | None:
     return None
 
 
-def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Table]:
-    """Return the windows of a stream in their order, from the results of its ranges."""
+def range_tables(
+    engine: Engine, results: Sequence[RangeResult], borders: Sequence[Sequence[Border]]
+) -> list[pa.Table]:
+    """Return the windows of a stream in their order, from the results and borders of its ranges."""
     crossing = [
         crossing_windows(
-            engine, window, results[0].batch, [result.borders[number] for result in results]
+            engine, window, results[0].batch, [of_range[number] for of_range in borders]
         )
         for number, window in enumerate(engine.windows)
     ]
