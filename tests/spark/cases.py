@@ -234,6 +234,7 @@ RANGED = [
     "match [x = 9] any* [x = 0] keep shortest measure max(name) as c"
     " window v match [x > 4]+ until [x < 4] or end keep longest measure count() as n",
     "match [x = 9] any{30} measure avg(x) as `a.b`",
+    "match any{4} measure sum(x) as total, count() as n",
     "match any{4} within 5 seconds",
     "after (any any)* match [x = 0] any{2,40} keep shortest measure sum(x) as s",  # never in one state
     "after (any{9})* match [x = 0] any",  # of too many states: runs in one task
@@ -259,6 +260,20 @@ def ranges_of_time(spark: SparkSession) -> None:
             spec = wex.parse(f"{head} window w {text}")
             found = frame.transform(windows(spec, ranges=4)).toArrow()
             assert rows(found) == rows(wex.find(spec, table)), text
+    number = pa.table({"t": np.arange(400) // 2, "x": random.integers(0, 10, 400)})
+    for type_, field in (("short", "int"), ("double", "real"), ("date", "date")):
+        spec = wex.parse(f"stream s (t {field}, x int) order by t window w {RANGED[3]}")
+        cast = (
+            F.date_from_unix_date(F.col("t").cast("int"))
+            if type_ == "date"
+            else F.col("t").cast(type_)
+        )
+        frame = spark.createDataFrame(number).withColumn("t", cast)
+        found = frame.transform(windows(spec, ranges=3)).toArrow()
+        assert rows(found) == rows(wex.find(spec, frame.toArrow())), type_
+        nothing = spark.createDataFrame([(None, 1)], frame.schema)
+        with_null = frame.union(nothing).transform(windows(spec, ranges=3))
+        wrong(with_null.toArrow, "null-order")
     # The error of one task, wherever the first bad event is.
     for row in (3, 700, 1_990):
         x = np.where(np.arange(2_000) < row, random.integers(0, 9, 2_000), 9)

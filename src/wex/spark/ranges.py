@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     Batches = Iterator[pa.RecordBatch]
 
-RANGE_EVENTS = 1 << 22  # of a range: few enough to be sorted in memory
+RANGE_EVENTS = 6_000_000  # of a range: few enough to be sorted in memory, if they have few columns
 MOST_RANGES = 1000
 LOOK = 1 << 12  # events after a border in which the states may become known
 MOST_BEFORE = 1 << 16  # events before a range that it can be given
