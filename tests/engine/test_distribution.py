@@ -52,6 +52,7 @@ def assert_in_tasks(engine: Engine, rows: pa.Table, chance: Random) -> None:
     assert_same(found.sort_by(ORDER), expected.cast(found.schema).sort_by(ORDER))
 
 
+@fewer(2)
 @given(mixed_specs(least=1, most=2), chances)
 def test_windows_of_tasks_are_those_of_one_piece(spec: tree.Spec, chance: Random) -> None:
     """All kinds of windows and clauses; values are missing, assumptions violated, times equal."""

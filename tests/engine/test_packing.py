@@ -21,7 +21,7 @@ from wex.engine import external_sort
 from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
 from wex.engine.input import grouping
-from wex.engine.packing import EventOrder, KeyBuckets, blobs, rows_of, size_of
+from wex.engine.packing import EventOrder, KeyBuckets, TimeBuckets, blobs, rows_of, size_of
 from wex.errors import DataError
 from wex.spark.worker import partition_windows
 
@@ -195,3 +195,25 @@ def test_columns_of_no_type_have_no_order() -> None:
     table = pa.table({"k": pa.nulls(5_000), "t": range(5_000, 0, -1), "x": pa.nulls(5_000)})
     ((sorted_table,),) = unpacked(engine_of(spec), [table], 3, 1 << 20, Random(1))
     assert sorted_table["t"].to_pylist() == list(range(1, 5_001))
+
+
+@pytest.mark.parametrize(
+    "type_", [pa.int16(), pa.float32(), pa.timestamp("us", "UTC"), pa.date32()]
+)
+def test_rows_are_packed_by_time(type_: pa.DataType) -> None:
+    """A border begins a bucket; NULL is in the first one, NaN in the last; large buckets are several blobs."""
+    width = pa.int32() if pa.types.is_date(type_) else pa.int64()
+    times = [5, None, -3, 7, 0, 6, 10_000] * 10_000
+    column = pa.array(times, width).cast(type_)
+    if pa.types.is_floating(type_):
+        column = pa.concat_arrays([column, pa.array([float("nan")], type_)])
+    table = pa.table({"t": column})
+    found: dict[int, list[object]] = {}
+    for blob in blobs(table, TimeBuckets("t", np.array([0, 7, 8])), "t"):
+        found.setdefault(blob.bucket, []).extend(rows_of(blob.data, table.schema)["t"].to_pylist())
+    numbers = pa.array([0, 5, 6, 7], width).cast(type_).to_pylist()
+    assert found[1] == [numbers[1], numbers[0], numbers[2]] * 10_000
+    assert found[2] == [numbers[3]] * 10_000
+    assert found[0].count(None) == 10_000
+    assert len(found[0]) == 20_000
+    assert len(found[3]) == len(table) - 60_000
