@@ -1,4 +1,4 @@
-"""Rows packed by the hash of their key: one blob of Arrow data for each bucket, and back to rows.
+"""Rows packed by the hash of their key, or by their time: blobs of Arrow data for each bucket, and back to rows.
 
 A shuffle that moves a few hundred blobs costs a fraction of one that moves and sorts rows. Packing is
 vectorised: texts become codes, whole numbers the distance from the least one in as few bytes as it
@@ -10,6 +10,7 @@ Equal keys have equal hashes: NULLs are one key, and so are NaNs and both zeros.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from wex.engine.kernels.ordering import (
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,10 +50,56 @@ TIME_STEPS = (1_000_000, 1_000)  # times are often whole seconds, or thousandths
 # In the metadata of a column: the least number, from which its numbers are counted, and in what steps.
 COUNTED = b"wex"
 MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
+BLOB_ROWS = 1 << 14  # more cost the JVM more: its heap has a way of its own for large arrays
+
+
+@dataclass(frozen=True)
+class KeyBuckets:
+    """So many buckets, by the hash of the keys."""
+
+    keys: Sequence[str]
+    count: int
+
+    def order(self, arrays: Mapping[str, pa.Array], rows: int) -> tuple[Ints | None, Ints]:
+        """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+        if self.count == 1 or not self.keys:
+            return None, np.full(self.count, rows, dtype=np.int64)
+        hashes = np.zeros(rows, dtype=np.uint64)
+        for name in self.keys:
+            mix(hashes, _hashable(arrays[name]))
+        return bucket_order(hashes, self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class TimeBuckets:
+    """Buckets between ascending borders of a column of numbers or times: a border begins a bucket.
+
+    NULL is in the first bucket, NaN in the last one.
+    """
+
+    column: str
+    borders: NDArray[np.generic]
+
+    def order(self, arrays: Mapping[str, pa.Array], rows: int) -> tuple[Ints | None, Ints]:
+        """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+        column = arrays[self.column]
+        if pa.types.is_floating(column.type):
+            values = column.cast(pa.float64()).fill_null(-np.inf).to_numpy()
+        else:
+            values = whole(column)
+        numbers = np.searchsorted(self.borders, values, side="right")
+        if column.null_count:
+            numbers[column.is_null().to_numpy(zero_copy_only=False)] = 0
+        ends = np.cumsum(np.bincount(numbers, minlength=len(self.borders) + 1))
+        if rows < 2 or (numbers[1:] >= numbers[:-1]).all():
+            return None, ends
+        return np.argsort(
+            numbers.astype(np.uint16), kind="stable"
+        ), ends  # of 16 bits: a radix sort
 
 
 class Blob(NamedTuple):
-    """The rows of one bucket."""
+    """Rows of one bucket."""
 
     bucket: int
     first: int  # the least value of the first order column, if it is a whole number
@@ -60,19 +107,20 @@ class Blob(NamedTuple):
 
 
 def blobs(
-    table: pa.Table, keys: Sequence[str], first_order: str | None, buckets: int
+    table: pa.Table, buckets: KeyBuckets | TimeBuckets, first_order: str | None
 ) -> Iterator[Blob]:
-    """Yield the rows of a table as a blob for each bucket that has rows."""
+    """Yield the rows of a table as blobs, one or several for each bucket that has rows."""
     if not table.num_rows:
         return
     arrays = {name: _coded(combine_chunks(table.column(name))) for name in table.column_names}
-    order, ends = _bucket_order([arrays[name] for name in keys], table.num_rows, buckets)
-    columns = [_packed_column(array, order, ends) for array in arrays.values()]
-    starts = np.append(0, ends[:-1])
-    filled = np.flatnonzero(ends > starts)
-    firsts = _least(table, first_order, order, starts[filled])
-    for bucket, first in zip(filled.tolist(), firsts.tolist(), strict=True):
-        parts = [column.part(bucket, starts[bucket], ends[bucket]) for column in columns]
+    order, bucket_ends = buckets.order(arrays, table.num_rows)
+    columns = [_packed_column(array, order, bucket_ends) for array in arrays.values()]
+    owners, starts, ends = _slices(bucket_ends)
+    firsts = _least(table, first_order, order, starts)
+    for bucket, first, start, end in zip(
+        owners.tolist(), firsts.tolist(), starts.tolist(), ends.tolist(), strict=True
+    ):
+        parts = [column.part(bucket, start, end) for column in columns]
         fields = [
             pa.field(name, part.type, metadata=column.metadata)
             for name, part, column in zip(table.column_names, parts, columns, strict=True)
@@ -167,14 +215,16 @@ def _written(batch: pa.RecordBatch) -> pa.Buffer:
 # --- Buckets
 
 
-def _bucket_order(keys: Sequence[pa.Array], rows: int, buckets: int) -> tuple[Ints | None, Ints]:
-    """Return the rows in the order of their buckets (None: as they are), and where buckets end."""
-    if buckets == 1 or not keys:
-        return None, np.full(buckets, rows, dtype=np.int64)
-    hashes = np.zeros(rows, dtype=np.uint64)
-    for column in keys:
-        mix(hashes, _hashable(column))
-    return bucket_order(hashes, buckets)
+def _slices(bucket_ends: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the bucket, the first row and the end of each blob."""
+    bucket_starts = np.append(0, bucket_ends[:-1])
+    sizes = bucket_ends - bucket_starts
+    counts = np.where(sizes > 0, np.maximum((sizes + BLOB_ROWS // 2) // BLOB_ROWS, 1), 0)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    numbers = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    own_starts, own_sizes, own_counts = bucket_starts[owners], sizes[owners], counts[owners]
+    starts = own_starts + own_sizes * numbers // own_counts
+    return owners, starts, own_starts + own_sizes * (numbers + 1) // own_counts
 
 
 def _coded(column: pa.Array) -> pa.Array:

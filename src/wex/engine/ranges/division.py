@@ -229,9 +229,10 @@ def range_tables(
     engine: Engine, results: Sequence[RangeResult], workers: Workers
 ) -> list[pa.Table]:
     """Return the windows of a stream in their order, from the results of its ranges."""
+    borders = workers.map(lambda result: result.borders, results)
     crossing = [
         crossing_windows(
-            engine, window, results[0].batch, [result.borders[number] for result in results]
+            engine, window, results[0].batch, [of_range[number] for of_range in borders]
         )
         for number, window in enumerate(engine.windows)
     ]
