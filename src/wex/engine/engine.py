@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arrays import empty
+from wex.engine.arrays import empty, filled_with
 from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
@@ -137,9 +137,7 @@ class Engine:
             columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
         initial = schema.stream_columns(len(self.windows), rated=self.rated)
         initial |= {schema.prefix_state(at): 0 for at in self.with_prefix}
-        filled = {
-            value: pa.array(np.full(count, value, dtype=np.int64)) for value in initial.values()
-        }
+        filled = {value: pa.array(filled_with(value, count)) for value in initial.values()}
         columns |= {name: filled[value] for name, value in initial.items()}
         lists = schema.list_names(len(self.windows), rated=self.rated)
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
@@ -161,8 +159,9 @@ class Engine:
             runs, windows, conformity = self._stages(batch, prior, last=last)
         except FaultError as fault:
             raise first_fault(self._stages, batch, prior, fault, last=last) from None
-        columns, lists = conformity.columns(), {}
+        columns, lists = {}, {}
         if not last:
+            columns = conformity.columns()
             for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}

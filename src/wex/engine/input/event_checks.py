@@ -57,9 +57,11 @@ Faults = list[tuple[int, int, str]]  # row, kind, column
 
 def _late(engine: Engine, batch: Batch) -> Faults:
     """Return the first event that sorts before the last event of its stream, if there is one."""
-    known = np.flatnonzero((batch.begin > batch.first) & (batch.end > batch.begin))
     order = engine.stream.order_by
-    if not order or not len(known):
+    if not order:
+        return []
+    known = np.flatnonzero((batch.begin > batch.first) & (batch.end > batch.begin))
+    if not len(known):
         return []
     rows = batch.begin[known]
     pairs = batch.table.take(pa.array(np.concatenate([rows - 1, rows])))

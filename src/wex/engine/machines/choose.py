@@ -84,7 +84,7 @@ class Machine:
         assert not isinstance(self.tables, Preferred)
         streams = Segments(*map(read_only, streams))
         clock = read_only(clock)
-        rows = int((streams.end - streams.begin).sum())
+        rows = int(streams.end.sum() - streams.begin.sum())
         if isinstance(self.tables, Registers):
             extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
             buffers = allocate(streams, rows + extra + 1, last=last)
