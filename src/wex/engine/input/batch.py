@@ -38,7 +38,8 @@ NO_TEXT = -1
 class Batch:
     """Stream g has the rows `first[g]` … `end[g] - 1`; its new events begin at `begin[g]`.
 
-    `position[g]` is the position in its stream of the event at `begin[g]`.
+    `position[g]` is the position in its stream of the event at `begin[g]`. If `checked`, its events
+    are known to have no fault of their own, such as a NULL.
     """
 
     table: pa.Table
@@ -48,6 +49,7 @@ class Batch:
     begin: Ints
     end: Ints
     position: Ints
+    checked: bool = False
 
     @property
     def rows(self) -> int:

@@ -26,7 +26,7 @@ def check_events(engine: Engine, batch: Batch) -> None:
     NaN is found where guards read a column, as a second scan would cost too much. It is reported
     here only if the event has another fault.
     """
-    if not (batch.end > batch.begin).any():
+    if batch.checked or not (batch.end > batch.begin).any():
         return
     # Events of earlier batches, kept for lookback, have been checked.
     faults = [*_late(engine, batch), *_missing(engine, batch), *_unlisted(engine, batch)]

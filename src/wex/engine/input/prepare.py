@@ -43,8 +43,8 @@ class PreparedInput:
         *,
         sorted_rows: bool = False,
     ) -> None:
-        self.stream = engine.stream
-        fields = self._fields = engine.fields
+        self._set(engine)
+        fields = self._fields
         given = table_of(data)
         table = conform(given, fields, self.stream.partition_by)
         if schema is not None:
@@ -67,6 +67,18 @@ class PreparedInput:
         if schema is not None:
             still_open &= {field.name for field in schema if pa.types.is_null(field.type)}
         self.schema = schema_with_open(self.table.schema, still_open)  # of the batches so far
+
+    def _set(self, engine: Engine, *, checked: bool = False) -> None:
+        self.stream, self._fields, self._checked = engine.stream, engine.fields, checked
+
+    @classmethod
+    def of_checked(cls, engine: Engine, events: pa.Table, schema: pa.Schema) -> PreparedInput:
+        """Return events of one stream that are known to be in order and to have no fault."""
+        prepared = cls.__new__(cls)
+        prepared._set(engine, checked=True)
+        prepared.table, prepared.schema = events, schema
+        prepared._starts = np.zeros(1, dtype=np.int64)
+        return prepared
 
     @cached_property
     def starts(self) -> Ints:
@@ -113,7 +125,8 @@ class PreparedInput:
         )
 
     def _batch(self, table: pa.Table, first: Ints, begin: Ints, end: Ints, position: Ints) -> Batch:
-        return Batch(table, self._fields, self.stream.partition_by, first, begin, end, position)
+        keys, checked = self.stream.partition_by, self._checked
+        return Batch(table, self._fields, keys, first, begin, end, position, checked)
 
     def late(self, prior: State) -> Bools:
         """Return a mask of the rows that sort before the last event of their stream."""

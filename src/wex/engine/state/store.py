@@ -3,7 +3,7 @@
 A batch writes the states of its streams as a new layer on top. Layers of similar size are joined,
 and overwritten states are dropped then. So the cost of a batch grows with the number of its own
 streams, times a logarithm, and not with the number of all streams. A stream with many open starts is kept
-by itself: joining layers would copy them.
+by itself: joining layers would copy them. So are some that came alone, as they often come alone again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from wex.engine.input.columns import combine_chunks
 from wex.engine.state.state import FRAME, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from wex.engine.arrays import Ints
     from wex.engine.state.state import State
 
 
-MANY = 4096  # rows in the lists of a stream that is kept by itself
+MANY = 4096  # rows in the lists of a stream that is always kept by itself
+MOST_ALONE = 256  # streams kept by themselves, if they have fewer rows
+NO_STREAMS = np.empty(0, dtype=np.int64)
 ALONE = -2  # instead of the layer of such a stream
 
 
@@ -50,8 +52,7 @@ class StateStore:
         if not self._keys:
             known = np.full(keys.num_rows, 0 if self._numbers else -1, dtype=np.int64)
         else:
-            listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
-            numbers = map(self._numbers.get, listed, repeat(-1))
+            numbers = map(self._numbers.get, hashable_keys(keys, self._keys), repeat(-1))
             known = np.fromiter(numbers, dtype=np.int64, count=keys.num_rows)
         return known, np.flatnonzero(known < 0)
 
@@ -98,12 +99,7 @@ class StateStore:
         """Store the states of streams, in place of their earlier states."""
         known, new = self.numbers(keys)
         if len(new):
-            listed: list[tuple[object, ...]] = [()]
-            if self._keys:
-                added = keys.take(pa.array(new))
-                listed = list(
-                    zip(*(_hashable(added.column(name)) for name in self._keys), strict=True)
-                )
+            listed = hashable_keys(keys.take(pa.array(new)), self._keys)
             begin = len(self._numbers)
             self._numbers.update(zip(listed, range(begin, begin + len(new)), strict=True))
             if len(self._numbers) != begin + len(new):
@@ -113,12 +109,29 @@ class StateStore:
                 more = np.full(2 * len(self._numbers) - len(self._layer), -1, dtype=np.int64)
                 self._layer = np.concatenate([self._layer, more])
                 self._row = np.concatenate([self._row, more])
-        if state.size == 1 and sum(table.num_rows for table in state.lists.values()) >= MANY:
+        if state.size == 1:
             number = int(known[0])
             self._alone[number], self._layer[number] = state, ALONE
-            return
+            if len(self._alone) <= MOST_ALONE:
+                return
+            state, known = self._small_ones()
         for number in known[self._layer[known] == ALONE].tolist():
             del self._alone[number]
+        if state.size:
+            self._add_layer(state, known)
+
+    def _small_ones(self) -> tuple[State, Ints]:
+        """Return the streams kept by themselves that have few rows, together, and their numbers."""
+        rows = {
+            number: sum(table.num_rows for table in state.lists.values())
+            for number, state in self._alone.items()
+        }
+        small = [number for number, count in rows.items() if count < MANY]
+        if not small:
+            return next(iter(self._alone.values())).take(NO_STREAMS), NO_STREAMS
+        return joined([self._alone[number] for number in small]), np.array(small, dtype=np.int64)
+
+    def _add_layer(self, state: State, known: Ints) -> None:
         self._layers.append((state, known))
         self._settle(len(self._layers) - 1)
         with suppress(pa.ArrowException):  # too large for one array: then layers stay apart
@@ -150,6 +163,13 @@ class StateStore:
         for state, numbers in self._layers:
             states.append(state.take(np.flatnonzero(self._layer[numbers] == 0)))
         return joined(states)
+
+
+def hashable_keys(keys: pa.Table, names: Sequence[str]) -> list[tuple[object, ...]]:
+    """Return the keys of streams as Python values that equal one another if the keys do."""
+    if not names:
+        return [()] * keys.num_rows
+    return list(zip(*(_hashable(keys.column(name)) for name in names), strict=True))
 
 
 def _hashable(column: pa.ChunkedArray) -> list[object]:
