@@ -35,6 +35,7 @@ from wex.engine.input.columns import concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.kernels.scans import merge
 from wex.engine.kernels.types import Automata, read_only
+from wex.engine.longest_run import LongestRun, is_searched
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
@@ -182,9 +183,7 @@ class Engine:
         conformity = self.conformity_check.check(batch, Conformity.of_state(prior))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
-            RUNS.get(window.machine.kind, WindowRun)(
-                self, window, number, batch, rows, prior, last=last
-            )
+            _run_of(window)(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), conformity
@@ -293,6 +292,10 @@ class Engine:
             ]
             columns[name] = _sorted(values, order)
         return pa.table(columns), streams
+
+
+def _run_of(window: Window) -> type[WindowRun]:
+    return LongestRun if is_searched(window) else RUNS.get(window.machine.kind, WindowRun)
 
 
 def _mark(machine: Machine | TrackedMachine) -> str:

@@ -75,9 +75,9 @@ class PreparedInput:
     def of_checked(cls, engine: Engine, events: pa.Table, schema: pa.Schema) -> PreparedInput:
         """Return events of one stream that are known to be in order and to have no fault."""
         prepared = cls.__new__(cls)
-        prepared._set(engine, checked=True)
+        prepared._set(engine, checked=True)  # noqa: SLF001
         prepared.table, prepared.schema = events, schema
-        prepared._starts = np.zeros(1, dtype=np.int64)
+        prepared._starts = np.zeros(1, dtype=np.int64)  # noqa: SLF001
         return prepared
 
     @cached_property

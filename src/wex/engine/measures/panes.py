@@ -205,6 +205,11 @@ class Items:
     panes: Panes
     before: Ints | None
 
+    @property
+    def one_each(self) -> bool:
+        """Tell whether each pane has an item."""
+        return self.before is None or bool((np.diff(self.before) > 0).all())
+
     def ranges(self, windows: Ranges) -> Ranges:
         """Return the ranges of items that belong to ranges of panes."""
         if self.before is None:

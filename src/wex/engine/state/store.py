@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MANY = 4096  # rows in the lists of a stream that is always kept by itself
 MOST_ALONE = 256  # streams kept by themselves, if they have fewer rows
-NO_STREAMS = np.empty(0, dtype=np.int64)
 ALONE = -2  # instead of the layer of such a stream
 
 
@@ -43,6 +42,7 @@ class StateStore:
         self._layer = np.empty(0, dtype=np.int64)  # by number: the layer, and the row in it
         self._row = np.empty(0, dtype=np.int64)
         self._alone: dict[int, State] = {}  # by number
+        self._small: set[int] = set()  # the numbers of those among them that have few rows
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -110,26 +110,22 @@ class StateStore:
                 self._layer = np.concatenate([self._layer, more])
                 self._row = np.concatenate([self._row, more])
         if state.size == 1:
-            number = int(known[0])
-            self._alone[number], self._layer[number] = state, ALONE
-            if len(self._alone) <= MOST_ALONE:
+            self._store_alone(int(known[0]), state)
+            if len(self._small) <= MOST_ALONE:
                 return
-            state, known = self._small_ones()
+            known = np.array(list(self._small), dtype=np.int64)
+            state = joined([self._alone[number] for number in self._small])
         for number in known[self._layer[known] == ALONE].tolist():
             del self._alone[number]
-        if state.size:
-            self._add_layer(state, known)
+            self._small.discard(number)
+        self._add_layer(state, known)
 
-    def _small_ones(self) -> tuple[State, Ints]:
-        """Return the streams kept by themselves that have few rows, together, and their numbers."""
-        rows = {
-            number: sum(table.num_rows for table in state.lists.values())
-            for number, state in self._alone.items()
-        }
-        small = [number for number, count in rows.items() if count < MANY]
-        if not small:
-            return next(iter(self._alone.values())).take(NO_STREAMS), NO_STREAMS
-        return joined([self._alone[number] for number in small]), np.array(small, dtype=np.int64)
+    def _store_alone(self, number: int, state: State) -> None:
+        self._alone[number], self._layer[number] = state, ALONE
+        if sum(table.num_rows for table in state.lists.values()) < MANY:
+            self._small.add(number)
+        else:
+            self._small.discard(number)
 
     def _add_layer(self, state: State, known: Ints) -> None:
         self._layers.append((state, known))
@@ -144,13 +140,19 @@ class StateStore:
         self._row[numbers] = np.arange(len(numbers))
 
     def _join_last(self) -> None:
-        """Join the last two layers, without the overwritten states of the older one."""
-        (old, old_numbers), (young, young_numbers) = self._layers[-2:]
-        left = np.flatnonzero(self._layer[old_numbers] == len(self._layers) - 2)
-        if len(left):
-            young = joined([old.take(left), young])  # may fail, before anything is changed
-            young_numbers = np.concatenate([old_numbers[left], young_numbers])
-        self._layers[-2:] = [(young, young_numbers)]
+        """Join the last two layers, without states that have been overwritten."""
+        parts, numbers = [], []
+        for layer in (len(self._layers) - 2, len(self._layers) - 1):
+            state, own = self._layers[layer]
+            left = np.flatnonzero(self._layer[own] == layer)
+            if len(left):
+                parts.append(state if len(left) == len(own) else state.take(left))
+                numbers.append(own[left])
+        if not parts:
+            del self._layers[-2:]
+            return
+        whole = parts[0] if len(parts) == 1 else joined(parts)  # may fail; nothing is changed yet
+        self._layers[-2:] = [(whole, np.concatenate(numbers))]
         self._settle(len(self._layers) - 1)
 
     def everything(self) -> State | None:
