@@ -219,6 +219,15 @@ def _check_memory(batches: list[list[int]]) -> None:
         assert len(listed) == len(expected)
 
 
+def test_a_stream_that_is_kept_by_itself_is_in_no_layer() -> None:
+    spec = wex.parse("stream s (k int, x int) partition by k window w match [x < 1]* [x >= 1]")
+    processor = wex.Processor(spec)
+    for keys in (range(100), range(10), [0] * 5000):  # two layers, then one of their streams grows
+        processor.feed({"k": list(keys), "x": [0] * len(keys)})
+    assert processor.held() == 5110
+    assert wex.Processor.restore(spec, processor.state()).held() == 5110
+
+
 def test_a_bounded_spec_takes_bounded_memory() -> None:
     """A short form of the benchmark: the peak after many batches is that after a few."""
     spec = wex.parse(
