@@ -21,10 +21,9 @@ from wex.engine.machines.closing import closing_of
 from wex.engine.machines.labels import label_machine
 from wex.engine.machines.preferred import without_choice
 from wex.engine.machines.state_tables import StateTable, state_table
-from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
-from wex.engine.measures.results import joined_results, too_far
+from wex.engine.measures.results import chosen_result, joined_results, too_far
 from wex.engine.state import schema
 from wex.threads import cached_property
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch, BatchView
     from wex.engine.kernels.types import KernelResult
+    from wex.engine.measures import Result
     from wex.engine.measures.measure import Fail
     from wex.engine.state.state import State
     from wex.errors import DataError
@@ -490,14 +490,3 @@ def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
     for less in down:
         moved -= less[streams]
     return moved
-
-
-def chosen_result(result: Result, chosen: Bools | Ints | slice) -> Result:
-    """Return some rows of the values of a measure: by a mask, by numbers, or adjacent ones."""
-    values, known = result.values, result.known
-    if isinstance(values, pa.Array) and not isinstance(chosen, slice):
-        places = pa.array(chosen)
-        values = values.filter(places) if chosen.dtype == np.bool_ else values.take(places)
-    else:
-        values = values[chosen]
-    return Result(values, None if known is None else known[chosen])

@@ -17,10 +17,10 @@ from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.measures.panes import Panes, Ranges
-from wex.engine.measures.results import joined_results, too_far
+from wex.engine.measures.results import chosen_result, joined_results, too_far
 from wex.engine.ranges.range_run import END, Places
 from wex.engine.state import schema
-from wex.engine.window_run import FoundWindows, chosen_result
+from wex.engine.window_run import FoundWindows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
