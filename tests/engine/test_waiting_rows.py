@@ -212,11 +212,24 @@ def test_an_error_leaves_the_rows_that_wait() -> None:
     with pytest.raises(DataError) as caught:
         processor.feed({"t": [3], "x": [10]})
     assert (caught.value.code, caught.value.position) == ("arithmetic", 0)
-    with pytest.raises(DataError, match="before"):
+    with pytest.raises(DataError, match="late"):
         processor.feed({"t": [1], "x": [10]})
     assert processor.held() == 3
     assert processor.feed({"t": [4], "x": [0]}).num_rows == 0
     assert processor.held() == 4
+
+
+def test_the_first_value_of_a_column_may_be_an_error() -> None:
+    """A column of NULLs has any zone; that of the constants is compared with the first value."""
+    spec = wex.parse(
+        "stream s (x int, t timestamp) window w match [x < 1]* [x >= 1 and t > timestamp('2026-01-31 10:00+00:00')]"
+    )
+    nulls = pa.table({"x": [0], "t": pa.array([datetime(2026, 1, 31)], pa.timestamp("us"))})
+    for streams in (WaitingRows(engine_of(spec)), RunningStreams(engine_of(spec))):
+        streams.feed(nulls.slice(0, 0))
+        with pytest.raises(DataError) as caught:
+            streams.feed({"x": [0], "t": [datetime(2026, 1, 31)]})
+        assert caught.value.code == "zones-mixed"
 
 
 def test_few_rows_wait() -> None:

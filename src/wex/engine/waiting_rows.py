@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from wex.engine.input.columns import empty_table
 from wex.engine.input.plain_rows import PlainRows
+from wex.engine.input.prepare import has_zones_of
 from wex.engine.quiet_events import QuietEvents, UnclearError
 from wex.engine.running_streams import RunningStreams
 
@@ -120,9 +121,16 @@ class WaitingRows:
         table = self._running.feed(data)
         self._followed.clear()
         if self._quiet is not None:
-            self._plain = PlainRows.of(self._engine.fields, self._running.schema)
+            self._plain = self._plain_rows()
             self._nothing = empty_table(table.schema)
         return table
+
+    def _plain_rows(self) -> PlainRows | None:
+        """Return what reads plain rows, unless the first value of a column may yet be an error."""
+        schema = self._running.schema
+        if schema is None or not has_zones_of(self._engine.stream.moments, schema):
+            return None
+        return PlainRows.of(self._engine.fields, schema)
 
     def _run_waiting(self) -> None:
         if self._rows:

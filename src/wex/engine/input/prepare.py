@@ -172,6 +172,12 @@ def _without_missing(table: pa.Table, engine: Engine) -> pa.Table:
     return table.filter(pa.array(~gaps)) if gaps.any() else table
 
 
+def has_zones_of(moments: Iterable[tuple[str, bool]], schema: pa.Schema) -> bool:
+    """Tell whether all timestamps have a zone or none, as the constants of the spec do."""
+    zoned = {field.type.tz is not None for field in schema if pa.types.is_timestamp(field.type)}
+    return not zoned or all(zoned == {own} for _, own in moments)
+
+
 def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:
     """Raise a DataError if a constant of the spec has a time zone and the data has none, or vice versa."""
     zones = {
