@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arrays import empty
+from wex.engine.arrays import empty, filled_with
 from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
@@ -33,6 +33,7 @@ from wex.engine.input.columns import concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.kernels.scans import merge
 from wex.engine.kernels.types import Automata, read_only
+from wex.engine.longest_run import LongestRun, is_searched
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
@@ -139,9 +140,7 @@ class Engine:
             columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
         initial = schema.stream_columns(len(self.windows), rated=self.rated)
         initial |= {schema.prefix_state(at): 0 for at in self.with_prefix}
-        filled = {
-            value: pa.array(np.full(count, value, dtype=np.int64)) for value in initial.values()
-        }
+        filled = {value: pa.array(filled_with(value, count)) for value in initial.values()}
         columns |= {name: filled[value] for name, value in initial.items()}
         lists = schema.list_names(len(self.windows), rated=self.rated)
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
@@ -163,8 +162,9 @@ class Engine:
             runs, windows, conformity = self._stages(batch, prior, last=last)
         except FaultError as fault:
             raise first_fault(self._stages, batch, prior, fault, last=last) from None
-        columns, lists = conformity.columns(), {}
+        columns, lists = {}, {}
         if not last:
+            columns = conformity.columns()
             for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
@@ -185,9 +185,7 @@ class Engine:
         conformity = self.conformity_check.check(batch, Conformity.of_state(prior))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
-            RUNS.get(window.machine.kind, WindowRun)(
-                self, window, number, batch, rows, prior, last=last
-            )
+            _run_of(window)(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), conformity
@@ -291,6 +289,10 @@ class Engine:
             ]
             columns[name] = _sorted(values, order)
         return pa.table(columns), streams
+
+
+def _run_of(window: Window) -> type[WindowRun]:
+    return LongestRun if is_searched(window) else RUNS.get(window.machine.kind, WindowRun)
 
 
 def _mark(machine: Machine | TrackedMachine) -> str:

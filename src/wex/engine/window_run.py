@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arrays import empty
+from wex.engine.arrays import empty, filled_with
 from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
@@ -199,11 +199,12 @@ class WindowRun:
         batch, panes = self.batch, self.panes
         begin = batch.begin
         if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
-            begin = self.window.first - batch.position
+            begin = empty(len(batch.position), np.int64)
+            np.subtract(self.window.first, batch.position, out=begin)
             np.maximum(begin, 0, out=begin)
             begin += batch.begin
             np.minimum(begin, batch.end, out=begin)
-        held = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        held = filled_with(0, len(self.counts) + 1)
         if self.carried.num_rows:
             np.cumsum(self.counts, out=held[1:])
         return Segments(

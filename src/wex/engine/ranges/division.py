@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from wex.engine.input.batch import Batch
     from wex.engine.ranges.composition import Entry, Passage
     from wex.engine.ranges.range_run import RangeResult
+    from wex.engine.state.state import State
     from wex.engine.window_run import FoundWindows
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
@@ -69,27 +70,30 @@ def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> 
     workers = Workers(count) if large and reason is None else ALONE
     prepared = PreparedInput(engine, data, workers=workers)
     if count == 1 or reason is not None:
-        return run_whole(engine, _batch(engine, prepared))
+        return _run_once(engine, prepared)
     keys = engine.stream.partition_by
     ranges = key_ranges(data, keys, count) if large and not prepared.grouped else None
     if ranges is not None:
         try:
             with windows_in_threads(1):
                 parts = Workers(count).map(
-                    lambda part: run_whole(
-                        engine, _batch(engine, PreparedInput(engine, part.rows(data, keys[0])))
-                    ),
+                    lambda part: _run_once(engine, PreparedInput(engine, part.rows(data, keys[0]))),
                     ranges,
                 )
         except DataError:
-            return run_whole(engine, _batch(engine, prepared))
+            return _run_once(engine, prepared)
         return pa.concat_tables(parts)
-    batch = _batch(engine, prepared)
+    batch, _ = _new_streams(engine, prepared)
     return run_parts(engine, batch, list(parts_of(engine, batch, count)), Workers(count))
 
 
-def _batch(engine: Engine, prepared: PreparedInput) -> Batch:
-    return prepared.batch(engine.fresh(len(prepared.starts)))
+def _new_streams(engine: Engine, prepared: PreparedInput) -> tuple[Batch, State]:
+    fresh = engine.fresh(len(prepared.starts))
+    return prepared.batch(fresh), fresh
+
+
+def _run_once(engine: Engine, prepared: PreparedInput) -> pa.Table:
+    return engine.run(*_new_streams(engine, prepared), last=True)[0]
 
 
 def run_whole(engine: Engine, batch: Batch) -> pa.Table:
@@ -136,19 +140,31 @@ def parts_of(engine: Engine, batch: Batch, threads: int) -> Iterable[Part]:
     reason = obstacle(engine)
     if reason is not None and (sizes > share).any():
         logger.info("a long stream runs in one thread: %s", reason)
-    low = waiting = 0
-    for stream, size in enumerate(sizes.tolist()):
-        ranges = round(size / share) if reason is None else 1
-        if ranges > 1 and waiting:
-            yield Part(low, stream)
-            low, waiting = stream, 0
-        waiting += size
-        if ranges > 1 or waiting >= share:
-            borders = tuple(size * number // ranges for number in range(1, ranges))
-            yield Part(low, stream + 1, borders)
-            low, waiting = stream + 1, 0
-    if low < len(sizes) or not len(sizes):
-        yield Part(low, len(sizes))
+    in_ranges = np.flatnonzero(sizes > share).tolist() if reason is None else []
+    low = 0
+    for stream in [*in_ranges, len(sizes)]:
+        if stream > low:
+            yield from _together(np.cumsum(sizes[low:stream]), low, share)
+        if stream < len(sizes):
+            size = int(sizes[stream])
+            count = round(size / share)
+            yield Part(stream, stream + 1, tuple(size * n // count for n in range(1, count)))
+        low = stream + 1
+    if not len(sizes):
+        yield Part(0, 0)
+
+
+def _together(ends: Ints, first: int, share: int) -> Iterable[Part]:
+    """Yield adjacent streams, from the first on, in parts of `share` events or just above.
+
+    `ends` counts their events up to the end of each stream.
+    """
+    low = 0
+    while low < len(ends):
+        before = ends[low - 1] if low else 0
+        high = min(int(np.searchsorted(ends, before + share)) + 1, len(ends))
+        yield Part(first + low, first + high)
+        low = high
 
 
 # --- One stream in ranges
