@@ -127,7 +127,7 @@ def test_the_strategy_searches() -> None:
     [
         ("max(x) as m", "m > 2", 1),
         ("count() as n", "n >= 500", 1),
-        ("count() as n", "n <= 20", 2),
+        ("count() as n", "n <= 200", 2),
         ("max(x) as m, count() as n", "m < 1 and n >= 3", 2),
     ],
 )
