@@ -25,9 +25,7 @@ def draw(parent: Element, layout: Layout) -> None:
     ports = _ports(layout)
     for number, line in enumerate(layout.lines):
         group = svg.element(parent, "g")
-        source, target = (
-            layout.graph.nodes[at] for at in (line.arrow.source, line.arrow.target)
-        )
+        source, target = (layout.graph.nodes[at] for at in (line.arrow.source, line.arrow.target))
         svg.tooltip(group, f"{source.label} → {target.label}: {line.arrow.label}")
         if len(line.route) == 1:
             _loop(group, layout.places[line.route[0]], line.label)
@@ -116,9 +114,7 @@ def _loop(group: Element, place: Place, label: Sequence[str]) -> None:
     _lines_of_text(group, place.x, top - len(label) * LINE + 6, label)
 
 
-def _head(
-    parent: Element, x: float, y: float, direction: tuple[float, float], cls: str
-) -> None:
+def _head(parent: Element, x: float, y: float, direction: tuple[float, float], cls: str) -> None:
     """Add an arrow head whose tip is at a point."""
     dx, dy = direction
     back_x, back_y = x - HEAD * dx, y - HEAD * dy

@@ -48,7 +48,9 @@ def dot_of(panels: Sequence[Sequence[Panel]]) -> str:
 
 
 def _panel(panel: Panel, prefix: str) -> Iterator[str]:
-    yield rf"label={_quoted(panel.title)[:-1]}\n{_quoted(panel.subtitle)[1:]};"
+    head = [panel.title, panel.subtitle, *(f"{name}: {meant}" for name, meant in panel.names)]
+    lines = "\\n".join(map(_escaped, head))
+    yield f'label="{lines}";'
     for at, node in enumerate(panel.graph.nodes):
         if node.initial:
             yield f'{prefix}_start [shape=point, label=""];'
@@ -71,6 +73,9 @@ def _attributes(node: Node) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    r"""Return a text as a string of DOT, in which a backslash would begin an escape such as `\n`."""
-    escaped = clean(text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    r"""Return a text for a string of DOT, in which a backslash would begin an escape such as `\n`."""
+    return clean(text).replace("\\", "\\\\").replace('"', '\\"')

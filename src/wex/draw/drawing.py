@@ -40,12 +40,12 @@ class Drawing:
 
     @cached_property
     def svg(self) -> str:
-        """The drawing as SVG, which follows the light or dark theme of its reader."""
+        """Return the drawing as SVG, which follows the light or dark theme of its reader."""
         return picture(self.groups, self.label)
 
     @cached_property
     def dot(self) -> str:
-        """The drawing as DOT, the language of Graphviz, without a layout."""
+        """Return the drawing as DOT, the language of Graphviz, without a layout."""
         return dot_of(self.groups)
 
     def png(self, theme: Theme = "light", scale: float = PNG_SCALE) -> bytes:

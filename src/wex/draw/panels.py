@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wex.draw import arrows, svg
 from wex.draw.graph import summary
 from wex.draw.layout import ENTRY, RADIUS, layout_of, node_width
-from wex.draw.svg import LINE, SMALL, coordinates, width_of
+from wex.draw.svg import LINE, SMALL, coordinates, shortened, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 MARGIN = 16.0
 ACROSS = 40.0  # between panels in a row
-WIDEST = 1000.0  # a drawing that is wider is summarised, so that it can be read on a page
+WIDEST = 1040.0  # a drawing that is wider is summarised, so that it can be read on a page
 MOST_NODES = 16
 MOST_ARROWS = 40
 LABEL_WIDTHS = (28, 18, 12)  # characters in a line: the first with which a drawing is not too wide
+LONGEST_NAMED = 120  # characters of a predicate below the graph
 RING = 4.0  # between the rings of a final state
 
 RULES = """
@@ -38,12 +39,16 @@ RULES = """
 
 @dataclass(frozen=True)
 class Panel:
-    """A graph with its title, a line below the title, and what its marks mean: final, dead."""
+    """A graph with its title, a line below the title, and what its marks and names mean.
+
+    `meaning` explains the marks `start`, `final` and `dead`, `names` those that labels use.
+    """
 
     title: str
     subtitle: str
     graph: Graph
     meaning: Mapping[str, str] = field(default_factory=dict)
+    names: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,13 +69,14 @@ class PlacedPanel:
         """The width of everything in the panel."""
         texts = [width_of(self.panel.title), SMALL * width_of(self.panel.subtitle)]
         texts += [30.0 + SMALL * width_of(meaning) for _, meaning in self.legend]
+        texts += [30.0 + SMALL * width_of(_cut(predicate)) for _, predicate in self.panel.names]
         return max(self.layout.width, *texts)
 
     @property
     def height(self) -> float:
         """The height of everything in the panel."""
-        below = 10.0 + LINE * len(self.legend) if self.legend else 0.0
-        return self.head + self.layout.height + below
+        lines = len(self.legend) + len(self.panel.names)
+        return self.head + self.layout.height + (10.0 + LINE * lines if lines else 0.0)
 
 
 def placed(panel: Panel) -> PlacedPanel:
@@ -82,7 +88,9 @@ def placed(panel: Panel) -> PlacedPanel:
         "final": any(node.final for node in nodes),
         "dead": any(node.dead for node in nodes),
     }
-    legend = [(mark, panel.meaning[mark]) for mark in marks if marks[mark] and mark in panel.meaning]
+    legend = [
+        (mark, panel.meaning[mark]) for mark in marks if marks[mark] and mark in panel.meaning
+    ]
     return PlacedPanel(panel, layout, tuple(legend))
 
 
@@ -189,3 +197,13 @@ def _legend(parent: Element, each: PlacedPanel) -> None:
                 svg.element(parent, "circle", "wex-ring", cx=12, cy=y, r=3)
         svg.text(parent, 30, y + 4, meaning, "wex-small")
         y += LINE
+    for name, predicate in each.panel.names:
+        group = svg.element(parent, "g")
+        svg.tooltip(group, predicate)
+        svg.text(group, 12, y + 4, name, anchor="middle")
+        svg.text(group, 30, y + 4, _cut(predicate), "wex-small")
+        y += LINE
+
+
+def _cut(predicate: str) -> str:
+    return shortened(predicate, LONGEST_NAMED)

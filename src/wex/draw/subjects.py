@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from wex.analysis.describe import class_predicate, named_guards
+from wex.analysis.describe import named_guards
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import SILENT, Budget
 from wex.analysis.subject import Subject
@@ -15,19 +16,20 @@ from wex.draw.graph import Graph, Node, arrows_of
 from wex.draw.panels import Panel
 from wex.errors import WexError, did_you_mean
 from wex.spec import meaning as meaning_of
+from wex.spec.tree import Not, Or, Ref, walk
 from wex.stages import compile_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from wex.analysis.regions.contexts import Contexts
     from wex.compile.automaton_pairs import AutomatonPair
     from wex.compile.ksla import KSLA
     from wex.spec import Meaning, tree
 
+LONG = 24  # characters of a predicate that gets a name of its own if it occurs again
+NAMES = "pqrstuvw"
 MOST_PAIRS = 4  # of prefix and window automata of one window
-START = "where it begins"
-DEAD = "dead: no way leads to a final state"
 OF_PREFIX = {
     "start": "before the first event of the stream",
     "final": "final: a window may begin with the next event",
@@ -38,7 +40,11 @@ OF_WINDOW = {
     "final": "final: a window may end with this event",
     "dead": "dead: no window of this start any more",
 }
-OF_AUTOMATON = {"start": "initial state", "final": "final state", "dead": DEAD}
+OF_AUTOMATON = {
+    "start": "initial state",
+    "final": "final state",
+    "dead": "dead: no way leads to a final state",
+}
 OF_REGIONS = {"start": "before the first event of the stream"}
 
 Groups = list[list[Panel]]  # those of a group are beside each other, if there is room
@@ -80,7 +86,7 @@ def of_pairs(name: str, pairs: Sequence[AutomatonPair]) -> Iterator[list[Panel]]
             _of_ksla(f"{name}: prefix automaton{which}", pair.prefix, OF_PREFIX),
             _of_ksla(f"{name}: window automaton{which}", pair.window, OF_WINDOW),
         ]
-    if len(pairs) != min(1, len(pairs[:MOST_PAIRS])) and len(pairs) > MOST_PAIRS:
+    if len(pairs) > MOST_PAIRS:
         more = f"… and {len(pairs) - MOST_PAIRS:,} more pairs of automata"
         yield [Panel(name, more, Graph((), ()))]
     if not pairs:
@@ -97,10 +103,38 @@ def _of_ksla(title: str, automaton: KSLA, meaning: dict[str, str]) -> Panel:
         Node(str(state), initial=state == 0, final=state in automaton.final)
         for state in range(automaton.states)
     )
-    labels = {pair: _written(guard) for pair, guard in automaton.delta.items()}
+    labels, names = _labels(automaton.delta, automaton.fields)
     graph = Graph(nodes, arrows_of(labels)).with_dead_marked()
     states = "1 state" if automaton.states == 1 else f"{automaton.states:,} states"
-    return Panel(title, f"lookback {automaton.lookback}, {states}", graph, meaning)
+    return Panel(title, f"lookback {automaton.lookback}, {states}", graph, meaning, names)
+
+
+def _labels(
+    guards: Mapping[tuple[int, int], tree.Expr], taken: Iterable[str]
+) -> tuple[dict[tuple[int, int], str], tuple[tuple[str, str], ...]]:
+    """Return the labels of arrows, and names in them for long predicates that occur again."""
+    occurrences = Counter(part for guard in guards.values() for part in _parts(guard))
+    again = [part for part, count in occurrences.items() if count > 1]
+    long = [part for part in again if len(str(part)) > LONG]
+    used = {node.name for guard in guards.values() for node in walk(guard) if isinstance(node, Ref)}
+    free = (name for name in NAMES if name not in used.union(taken))
+    names: dict[tree.Expr, tree.Expr] = {
+        part: Ref(name) for part, name in zip(long, free, strict=False)
+    }
+    labels = {pair: _written(with_lets(guard, names)) for pair, guard in guards.items()}
+    return labels, tuple((str(name), str(part)) for part, name in names.items())
+
+
+def _parts(guard: tree.Expr) -> Iterator[tree.Expr]:
+    """Yield a guard without its negation; of one that is joined by `or`, its parts."""
+    match guard:
+        case Not(operand):
+            yield from _parts(operand)
+        case Or(parts):
+            for part in parts:
+                yield from _parts(part)
+        case _:
+            yield guard
 
 
 def _written(guard: tree.Expr) -> str:
@@ -131,8 +165,8 @@ def _of_regions(meaning: Meaning, index: int) -> Panel:
     count = "1 region" if len(nodes) == 1 else f"{len(nodes):,} regions"
     exact = "" if regions.exact else "; it has more paths than there are streams"
     subtitle = f"{count}, by {regions.method}{exact}"
-    graph = Graph(nodes, arrows_of(_steps(meaning, subject, contexts)))
-    return Panel(title, subtitle, graph, OF_REGIONS)
+    labels, names = _labels(_steps(meaning, subject, contexts), meaning.fields)
+    return Panel(title, subtitle, Graph(nodes, arrows_of(labels)), OF_REGIONS, names)
 
 
 def _events_before(levels: Sequence[int], region: int) -> str:
@@ -143,7 +177,9 @@ def _events_before(levels: Sequence[int], region: int) -> str:
     return f"{level}{more} {'event' if level == 1 and not more else 'events'} before"
 
 
-def _steps(meaning: Meaning, subject: Subject, contexts: Contexts) -> dict[tuple[int, int], str]:
+def _steps(
+    meaning: Meaning, subject: Subject, contexts: Contexts
+) -> dict[tuple[int, int], tree.Expr]:
     """Return what the events satisfy that lead from one region to another."""
     window = subject.window
     letters = window.compiled.letters
@@ -155,4 +191,4 @@ def _steps(meaning: Meaning, subject: Subject, contexts: Contexts) -> dict[tuple
         for action, to in steps:
             mask = letters.everything if action[0] == SILENT else window.masks[action[0]]
             chosen[region, to] = chosen.get((region, to), 0) | mask
-    return {pair: _written(predicate_of(letters, shown, mask)) for pair, mask in chosen.items()}
+    return {pair: predicate_of(letters, shown, mask) for pair, mask in chosen.items()}

@@ -7,6 +7,7 @@ characters, which XML forbids, and characters that change the direction of writi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -116,21 +117,35 @@ def width_of(written: str) -> float:
 def wrapped(written: str, width: int, most: int) -> list[str]:
     """Return a text in lines of at most so many characters, the last of them cut where it is too long.
 
+    Lines begin with `and` and `or`, if there is room for what they join.
+
     >>> wrapped("price > price[-1] and volume > 0", 20, 2)
     ['price > price[-1]', 'and volume > 0']
     >>> wrapped("a_very_long_name_of_a_field > 0", 10, 2)
     ['a_very_lon', 'g_name_of…']
     """
+    clauses = re.split(r" (?=and |or )", " ".join(clean(written).split()))
+    whole = max(map(cells, clauses)) <= width
+    words = clauses if whole else list(_pieces(" ".join(clauses).split(), width))
+    lines = _filled(words, width)
+    if len(lines) > most:
+        return [*lines[: most - 1], shortened(f"{lines[most - 1]}  ", width)]
+    # Lines of about one length are easier to read than a last line of one word.
+    narrowest = max(map(cells, words), default=0)
+    fewer = (_filled(words, narrow) for narrow in range(narrowest, width))
+    return next((even for even in fewer if len(even) == len(lines)), lines)
+
+
+def _filled(words: Sequence[str], width: int) -> list[str]:
+    """Return words in lines, as many in each as there is room for."""
     lines = [""]
-    for word in _pieces(clean(written).split(), width):
+    for word in words:
         joined = f"{lines[-1]} {word}".strip()
         if cells(joined) <= width:
             lines[-1] = joined
         else:
             lines.append(word)
-    if len(lines) <= most:
-        return lines
-    return [*lines[: most - 1], shortened(f"{lines[most - 1]}  ", width)]
+    return lines
 
 
 def _pieces(words: Sequence[str], width: int) -> Iterator[str]:
