@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from wex import notebook
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
@@ -87,6 +89,16 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'wex.api' has no attribute {name!r}")
     value: object = getattr(import_module(_CLASSES[name]), name)
     return value
+
+
+def _html_of(value: object) -> str | None:
+    """Return what a notebook shows of a value; classes of lower layers cannot import pictures."""
+    from wex.draw.notebook import html_of  # noqa: PLC0415
+
+    return html_of(value)
+
+
+notebook.provide(_html_of)
 
 
 # --- Specs

@@ -12,12 +12,12 @@ from wex.draw import subjects, svg
 from wex.draw.dot import dot_of
 from wex.draw.layout import require_igraph
 from wex.draw.panels import picture
+from wex.engine.files.sources import no_file_error
 from wex.errors import WexError, did_you_mean
 from wex.spec import as_spec
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     from wex.draw.subjects import Groups
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from wex.spec import SpecLike
 
 WHAT = ("automata", "regions")
+SUFFIXES = (".svg", ".dot", ".png")
 PNG_SCALE = 2.0
 
 
@@ -54,23 +55,33 @@ class Drawing:
 
     def save(self, path: str | PathLike[str], theme: Theme = "light") -> None:
         """Write the drawing to a file that ends in `.svg`, `.dot` or `.png`; only PNG has one theme."""
-        target = Path(path)
-        content: dict[str, Callable[[], bytes]] = {
-            ".svg": self.svg.encode,
-            ".dot": self.dot.encode,
-            ".png": lambda: self.png(theme),
-        }
-        suffix = target.suffix.lower()
-        if suffix not in content:
-            hint = "give the file a name that ends in .svg, .dot or .png"
-            raise WexError("unknown-format", f"{target}: not the name of a drawing", hint)
-        target.write_bytes(content[suffix]())
+        match suffix_of(path):
+            case ".svg":
+                content = self.svg.encode()
+            case ".dot":
+                content = self.dot.encode()
+            case _:
+                content = self.png(theme)
+        try:
+            Path(path).write_bytes(content)
+        except OSError as error:
+            raise no_file_error(str(path), error, "give a path that can be written") from error
 
     def _repr_svg_(self) -> str:
         return self.svg
 
     def _repr_html_(self) -> str:
         return self.svg
+
+
+def suffix_of(path: str | PathLike[str]) -> str:
+    """Return the ending of the name of a picture, or raise a WexError if there is no such format."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        hint = f"give the file a name that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        message = f"{path}: the name does not tell the format of the picture"
+        raise WexError("unknown-format", message, hint)
+    return suffix
 
 
 def png_of(picture: str, theme: Theme, scale: float = PNG_SCALE) -> bytes:

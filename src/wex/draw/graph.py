@@ -43,10 +43,11 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Graph:
-    """What is drawn: node 0 is the initial one."""
+    """What is drawn: node 0 is the initial one; `noun` is what a node stands for."""
 
     nodes: tuple[Node, ...]
     arrows: tuple[Arrow, ...]
+    noun: str = "state"
 
     def successors(self) -> list[list[int]]:
         """Return the nodes that arrows lead to, for each node, in the order of arrows."""
@@ -91,7 +92,7 @@ def _without_cycles(graph: Graph) -> Graph:
     groups = components(dict(enumerate(graph.successors())))
     group_of = {state: at for at, group in enumerate(groups) for state in group}
     members = [group_of[state] for state in range(len(graph.nodes))]
-    return _merged(graph, members, "{} states", "these states reach each other")
+    return _merged(graph, members, f"{{}} {graph.noun}s", "they reach each other")
 
 
 def _beginning(graph: Graph, most: int) -> Graph:
@@ -103,7 +104,7 @@ def _beginning(graph: Graph, most: int) -> Graph:
     kept = set(ends[: max(0, most - 2)])
     kept.update([at for at in order if at not in kept][: max(1, most - 1 - len(kept))])
     groups = [at if at in kept else -1 for at in range(len(graph.nodes))]
-    return _merged(graph, groups, "… {} more states", "the states that are farther away")
+    return _merged(graph, groups, f"… {{}} more {graph.noun}s", "they are farther away")
 
 
 def _merged(graph: Graph, groups: Sequence[Hashable], wording: str, note: str) -> Graph:
@@ -121,7 +122,7 @@ def _merged(graph: Graph, groups: Sequence[Hashable], wording: str, note: str) -
         for pair, each in labels.items()
         if pair[0] != pair[1] or len(members[pair[0]]) == 1
     )
-    return Graph(tuple(_one_of(nodes, wording, note) for nodes in members), arrows)
+    return Graph(tuple(_one_of(nodes, wording, note) for nodes in members), arrows, graph.noun)
 
 
 def _one_of(nodes: Sequence[Node], wording: str, note: str) -> Node:

@@ -1,8 +1,8 @@
 """Where the parts of a graph are drawn: layers from left to right, by igraph.
 
 States stand in every second column, labels of arrows in the columns between them: a label is a node
-of the layout, so that nothing is drawn over it. An arrow that leads back, by a search in depth, is laid out
-as if it led forward, and one over several columns passes through points of its own. So all lines are between
+of the layout, so that nothing is drawn over it. An arrow that leads back is laid out as if
+it led forward, and one over several columns passes through points of its own. So all lines are between
 neighbouring columns. igraph chooses the order and the height of what is in a column; where texts need
 more room than it gave, they are moved apart.
 """
@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from wex.automata.explore import explore
 from wex.draw.svg import ADVANCE, LINE, Box, width_of, wrapped
 from wex.errors import WexError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from wex.draw.graph import Arrow, Graph, Node
 
 RADIUS = 18.0  # of a state
 PADDING = 12.0  # between the border of a node and its text
-GUTTER = 34.0  # between columns: the room for curves
+GUTTER = 30.0  # between columns: the room for curves
 GAP = 16.0  # between things in a column
 PITCH = 44.0  # of the coordinates that igraph returns
 LOOP = 30.0  # the height of a loop above its state
@@ -86,11 +87,14 @@ def require_igraph() -> None:
         raise WexError("no-igraph", "igraph, which lays out drawings, is not installed", hint)
 
 
-def layout_of(graph: Graph, label_width: int = COLUMNS_OF_LABEL) -> Layout:
-    """Return a layout of a graph, whose labels have lines of at most so many characters."""
+def layout_of(graph: Graph, label_width: int = COLUMNS_OF_LABEL, *, deep: bool = True) -> Layout:
+    """Return a layout of a graph, whose labels have lines of at most so many characters.
+
+    If it is `deep`, layers follow a search in depth, else one in breadth.
+    """
     if not graph.nodes:
         return Layout(graph, (), (), (), 0.0, 0.0)
-    draft = _Draft(graph, label_width)
+    draft = _Draft(graph, label_width, _layers(graph, deep=deep))
     places = _stacked(draft.places, _heights(draft))
     return _measured(graph, places, draft.lines)
 
@@ -101,8 +105,7 @@ def layout_of(graph: Graph, label_width: int = COLUMNS_OF_LABEL) -> Layout:
 class _Draft:
     """The places of a graph by columns, and the lines through them; coordinates come later."""
 
-    def __init__(self, graph: Graph, label_width: int) -> None:
-        layers = _layers(graph)
+    def __init__(self, graph: Graph, label_width: int, layers: Sequence[int]) -> None:
         loops = {arrow.source: arrow for arrow in graph.arrows if arrow.source == arrow.target}
         self.label_width = label_width
         self.places = [
@@ -158,39 +161,52 @@ def _width(label: Sequence[str]) -> float:
     return max(map(width_of, label)) + ADVANCE
 
 
-def _layers(graph: Graph) -> list[int]:
-    """Return the layer of each node: one more than those before it, without arrows that lead back."""
-    forward: list[list[int]] = [[] for _ in graph.nodes]
-    order = list(_depth_first(graph, forward))
-    layers = [0] * len(graph.nodes)
-    for node in reversed(order):  # a node comes after all that it leads to
-        for after in forward[node]:
-            layers[after] = max(layers[after], layers[node] + 1)
+def _layers(graph: Graph, *, deep: bool) -> list[int]:
+    """Return the layer of each node: one more than those of its neighbours that come before it.
+
+    What comes before is decided by a search in depth or in breadth. In depth, no arrow of a graph
+    without cycles leads back; in breadth, there are fewer layers.
+    """
+    order = _in_depth(graph) if deep else _in_breadth(graph)
+    place = {node: at for at, node in enumerate(order)}
+    later: list[list[int]] = [[] for _ in order]
+    for arrow in graph.arrows:
+        first, last = sorted((arrow.source, arrow.target), key=place.__getitem__)
+        later[first].append(last)
+    layers = [0] * len(order)
+    for node in order:
+        for after in later[node]:
+            if after != node:
+                layers[after] = max(layers[after], layers[node] + 1)
     return layers
 
 
-def _depth_first(graph: Graph, forward: list[list[int]]) -> Iterator[int]:
-    """Yield the nodes in the order in which a search in depth leaves them; note arrows forward."""
+def _in_breadth(graph: Graph) -> list[int]:
     successors = graph.successors()
-    entered, left = set(), set()
+    order, _ = explore([0], successors.__getitem__)
+    return order + sorted(set(range(len(graph.nodes))).difference(order))
+
+
+def _in_depth(graph: Graph) -> list[int]:
+    """Return the nodes, each before those that were found from it (reverse postorder)."""
+    successors = graph.successors()
+    entered: set[int] = set()
+    order: list[int] = []
     for root in range(len(graph.nodes)):
-        if root in entered:
-            continue
+        stack = [] if root in entered else [(root, iter(successors[root]))]
         entered.add(root)
-        stack = [(root, iter(successors[root]))]
+        left: list[int] = []
         while stack:
             node, rest = stack[-1]
-            for after in rest:
-                if after not in entered or after in left:
-                    forward[node].append(after)
-                if after not in entered:
-                    entered.add(after)
-                    stack.append((after, iter(successors[after])))
-                    break
-            else:
+            after = next((after for after in rest if after not in entered), None)
+            if after is None:
                 stack.pop()
-                left.add(node)
-                yield node
+                left.append(node)
+            else:
+                entered.add(after)
+                stack.append((after, iter(successors[after])))
+        order += reversed(left)
+    return order
 
 
 # --- Coordinates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.draw import arrows, svg
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 MARGIN = 16.0
 ACROSS = 40.0  # between panels in a row
-WIDEST = 1040.0  # a drawing that is wider is summarised, so that it can be read on a page
-MOST_NODES = 16
-MOST_ARROWS = 40
+WIDE = 1040.0  # the width of a page
+WIDEST = 1400.0  # a graph that is wider is summarised, so that its text is not too small on a page
+MOST_NODES = 14
+MOST_ARROWS = 30
 LABEL_WIDTHS = (28, 18, 12)  # characters in a line: the first with which a drawing is not too wide
 LONGEST_NAMED = 120  # characters of a predicate below the graph
 RING = 4.0  # between the rings of a final state
@@ -100,13 +102,20 @@ def _readable(graph: Graph) -> Layout:
     while True:
         drawn = summary(graph, most)
         if len(drawn.arrows) <= MOST_ARROWS or most <= 2:
-            for label_width in LABEL_WIDTHS:
-                layout = layout_of(drawn, label_width)
-                if layout.width <= WIDEST:
-                    return layout
-            if most <= 2:
-                return layout_of(drawn, LABEL_WIDTHS[-1])
+            layout = _narrow(drawn)
+            if layout.width <= WIDEST or most <= 2:
+                return layout
         most -= 1
+
+
+def _narrow(graph: Graph) -> Layout:
+    """Return the first layout that fits into a page, or the narrowest."""
+    layouts = []
+    for label_width, deep in product(LABEL_WIDTHS, (True, False)):
+        layouts.append(layout_of(graph, label_width, deep=deep))
+        if layouts[-1].width <= WIDE:
+            return layouts[-1]
+    return min(layouts, key=lambda layout: layout.width)
 
 
 def picture(panels: Sequence[Sequence[Panel]], label: str) -> str:
@@ -129,7 +138,7 @@ def _rows(panels: Sequence[PlacedPanel]) -> Iterator[list[PlacedPanel]]:
     row: list[PlacedPanel] = []
     width = 0.0
     for each in panels:
-        if row and width + ACROSS + each.width > WIDEST:
+        if row and width + ACROSS + each.width > WIDE:
             yield row
             row, width = [], 0.0
         row.append(each)
@@ -148,13 +157,13 @@ def _draw(parent: Element, each: PlacedPanel, x: float, y: float) -> None:
     inner = svg.element(group, "g", transform=f"translate({coordinates(0, each.head)})")
     arrows.draw(inner, each.layout)
     for place, node in zip(each.layout.places, each.layout.graph.nodes, strict=False):
-        _node(inner, place, node)
+        _node(inner, place, node, each.layout.graph.noun)
     _legend(group, each)
 
 
-def _node(parent: Element, place: Place, node: Node) -> None:
+def _node(parent: Element, place: Place, node: Node, noun: str) -> None:
     group = svg.element(parent, "g")
-    svg.tooltip(group, _spoken(node))
+    svg.tooltip(group, _spoken(node, noun))
     half = node_width(node) / 2
     _outline(group, place, half, "wex-state wex-dead" if node.dead else "wex-state")
     if node.final:
@@ -164,10 +173,10 @@ def _node(parent: Element, place: Place, node: Node) -> None:
         arrows.entry(group, place.x - half, place.y, ENTRY - 4)
 
 
-def _spoken(node: Node) -> str:
+def _spoken(node: Node, noun: str) -> str:
     """Return what a node is, in words."""
     marks = {"initial": node.initial, "final": node.final, "dead": node.dead, node.note: node.note}
-    name = f"state {node.label}" if node.label.isdigit() else node.label
+    name = f"{noun} {node.label}" if node.label.isdigit() else node.label
     return ", ".join([name, *(mark for mark, true in marks.items() if true)])
 
 
