@@ -79,7 +79,7 @@ def report_parts(report: Report) -> Iterator[Markup]:
 def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[Markup]:
     verdict = window.held.verdict
     badge = tag("span", verdict.upper(), cls=f"wex-badge {BADGES[verdict]}")
-    yield tag("h4", window.name, badge)
+    yield tag("h4", tag("span", window.name), badge)
     yield tag("p", window.sentence)
     shown = held_timeline(meaning, index, window)
     if shown is not None:

@@ -97,13 +97,14 @@ def placed(panel: Panel) -> PlacedPanel:
 
 
 def _readable(graph: Graph) -> Layout:
-    """Return a layout that is not too wide, of as many nodes as possible."""
+    """Return a layout that is not too wide: of the graph, or of the largest summary that fits."""
     most = min(len(graph.nodes), MOST_NODES)
     while True:
         drawn = summary(graph, most)
         if len(drawn.arrows) <= MOST_ARROWS or most <= 2:
             layout = _narrow(drawn)
-            if layout.width <= WIDEST or most <= 2:
+            widest = WIDEST if drawn is graph else WIDE
+            if layout.width <= widest or most <= 2:
                 return layout
         most -= 1
 
