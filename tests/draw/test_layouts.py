@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from tests.draw.graphs import graphs
 from wex import examples
-from wex.draw.graph import Graph, Node, arrows_of, summary
+from wex.draw.graph import Graph, Node, arrows_of, summaries
 from wex.draw.layout import Layout, layout_of
 from wex.draw.panels import MOST_ARROWS, MOST_NODES, WIDE, WIDEST, Panel, placed
 from wex.draw.subjects import of_automata, of_regions
@@ -56,8 +56,8 @@ def test_nothing_overlaps_in_any_layout(graph: Graph) -> None:
 
 @given(graphs())
 def test_a_summary_is_small_and_has_all_states_marks_and_ways(graph: Graph) -> None:
-    for most in (2, 5, 12):
-        drawn = summary(graph, most)
+    counts = range(max(2, min(12, len(graph.nodes))), 1, -1)
+    for most, drawn in zip(counts, summaries(graph, 12), strict=True):
         assert len(drawn.nodes) <= most
         assert sum(node.states for node in drawn.nodes) == len(graph.nodes)
         assert [node.initial for node in drawn.nodes].count(True) == 1

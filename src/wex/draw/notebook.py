@@ -86,7 +86,10 @@ def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[Mark
         caption, timeline = shown
         yield tag("p", caption, cls="wex-muted")
         yield Markup(timeline.svg(f"{window.name}: {caption}"))
-    yield table((name, str(answer), answer.reason) for name, answer in window.answers.items())
+    rows = [(name, str(answer), answer.reason) for name, answer in window.answers.items()]
+    rows += [] if window.labels_in_words is None else [("labels", *window.labels_in_words)]
+    yield table(rows)
+    yield from (tag("p", sentence) for sentence in window.keeps_in_words)
     yield from _findings(window.findings)
 
 
