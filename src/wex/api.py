@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    import altair as alt
     import pyarrow as pa
 
     from wex import build, limits
@@ -57,6 +58,7 @@ __all__ = [
     "load",
     "optimise",
     "parse",
+    "plot",
     "to_formula",
     "to_regex",
     "to_sql",
@@ -407,6 +409,57 @@ def find_in_file(
     windows, _ = find_in_files(filled, request)
     warn(filled, windows)
     return windows
+
+
+# --- Pictures
+
+
+def plot(
+    spec: SpecLike,
+    data: Data,
+    *,
+    field: str | None = None,
+    key: object = None,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+    width: int = 800,
+) -> alt.VConcatChart:
+    """Return a chart of streams with their windows over them, and how many overlap below.
+
+    Of much data as many rows are drawn as there are pixels, extremes and windows first; the subtitle
+    says how many. This needs altair: ``pip install 'wex-windows[pictures]'``.
+
+    Parameters
+    ----------
+    spec, data, partition_by, order_by
+        As for `find`.
+    field
+        The field to draw: numbers and times as a line, texts and truth values as a strip of colours.
+        Without it, the first number that predicates read.
+    key
+        The key of the stream to draw, a tuple or dict if it has several columns, or a list of keys.
+        Without it, the streams with most windows are drawn, at most four.
+    width
+        The width of the chart in pixels.
+
+    >>> import wex
+    >>> spec = "stream s (x int) window rise match [x > x[-1]]+ keep longest"
+    >>> chart = wex.plot(spec, {"x": [3, 1, 2, 4, 2]})
+    >>> [view.title.subtitle for view in chart.vconcat[:1]]
+    ['5 events; 2 windows']
+    >>> chart.save("rise.svg")  # doctest: +SKIP
+    """
+    from wex.plot.chart import plot  # noqa: PLC0415
+
+    return plot(
+        spec,
+        data,
+        field=field,
+        key=key,
+        partition_by=partition_by,
+        order_by=order_by,
+        width=width,
+    )
 
 
 # --- Analysis
