@@ -16,14 +16,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import wex.automata  # (now, so that later imports do not replace the functions of these names)
+import wex.draw
 import wex.plot
 import wex.threads  # noqa: F401  (forks wait for the imports below)
 from wex.api import __all__ as __all__
 
 __version__ = "0.1.0"
 
-for _folder in ("automata", "plot"):
-    del globals()[_folder]  # `wex.automata` is the public function
+for folder in ("automata", "draw", "plot"):  # these names are public functions
+    del globals()[folder]
+del folder
 
 if TYPE_CHECKING:
     from wex.api import *  # noqa: F403

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from wex import notebook
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from wex.analysis.optimise import Optimisation
     from wex.compile.automaton_pairs import SpecAutomata
     from wex.compile.ksla import KSLA
+    from wex.draw.drawing import Drawing
     from wex.engine.files.sources import Given
     from wex.engine.input.columns import Data
     from wex.engine.processor import Processor
@@ -46,6 +49,7 @@ __all__ = [
     "automata",
     "build",
     "check",
+    "draw",
     "equivalent",
     "explain",
     "find",
@@ -87,6 +91,16 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'wex.api' has no attribute {name!r}")
     value: object = getattr(import_module(_CLASSES[name]), name)
     return value
+
+
+def _html_of(value: object) -> str | None:
+    """Return what a notebook shows of a value; classes of lower layers cannot import pictures."""
+    from wex.draw.notebook import html_of  # noqa: PLC0415
+
+    return html_of(value)
+
+
+notebook.provide(_html_of)
 
 
 # --- Specs
@@ -555,3 +569,31 @@ def explain(spec: SpecLike) -> Explanation:
     from wex.analysis.explain import explain  # noqa: PLC0415
 
     return explain(spec)
+
+
+def draw(spec: SpecLike | KSLA, what: str = "automata", window: str | None = None) -> Drawing:
+    """Return a drawing of the automata of a spec, of its region graphs, or of an automaton.
+
+    A notebook shows it; ``drawing.save("trend.svg")`` writes it to a file, which can also end in
+    ``.dot`` or ``.png``. This needs igraph: ``pip install 'wex-windows[pictures]'``.
+
+    Parameters
+    ----------
+    spec
+        A spec, its text, the path of its file, or an automaton.
+    what
+        ``'automata'``: the prefix and window automata; ``'regions'``: which events can follow which,
+        as far as the windows can tell, from which the analysis computes its answers.
+    window
+        The name of the window, if not all are wanted.
+
+    >>> import wex
+    >>> drawing = wex.draw("stream s (x real) let up = x > x[-1] window rise match up+")
+    >>> drawing
+    Drawing(label='automata of s')
+    >>> drawing.svg[:4], drawing.dot.splitlines()[0]
+    ('<svg', 'digraph wex {')
+    """
+    from wex.draw.drawing import draw  # noqa: PLC0415
+
+    return draw(spec, what, window)
