@@ -460,8 +460,8 @@ def plot(
     >>> import wex
     >>> spec = "stream s (x int) window rise match [x > x[-1]]+ keep longest"
     >>> chart = wex.plot(spec, {"x": [3, 1, 2, 4, 2]})
-    >>> [view.title.subtitle for view in chart.vconcat[:1]]
-    ['5 events; 2 windows']
+    >>> chart.to_dict()["vconcat"][0]["title"]["subtitle"]
+    '5 events; 2 windows'
     >>> chart.save("rise.svg")  # doctest: +SKIP
     """
     from wex.plot.chart import plot  # noqa: PLC0415

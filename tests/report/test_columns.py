@@ -17,8 +17,8 @@ from wex.report.columns import MOST_CHARACTERS, Columns, unpacked
 
 def round_trip(column: Any) -> list[object]:
     columns = Columns()
-    columns.add("before", np.arange(3))  # so that places do not begin at 0
-    columns.add("x", column)
+    columns.put("before", np.arange(3))  # so that places do not begin at 0
+    columns.put("x", column)
     return unpacked(columns.packed())["x"]
 
 

@@ -36,7 +36,7 @@ class Columns:
         self._size = 0
         self.described: dict[str, Json] = {}
 
-    def add(self, name: str, column: NDArray[Any] | pa.Array | pa.ChunkedArray) -> None:
+    def put(self, name: str, column: NDArray[Any] | pa.Array | pa.ChunkedArray) -> None:
         """Add a column of numbers, texts or Arrow values."""
         if isinstance(column, pa.ChunkedArray):
             column = (
@@ -48,7 +48,7 @@ class Columns:
         kind, plain = _plain(column)
         described = self._texts(plain) if kind == "text" else self._numbers(plain)
         if column.null_count and kind != "text":
-            described["known"] = self._put(np.packbits(_known(column)).tobytes())
+            described["known"] = self._append(np.packbits(_known(column)).tobytes())
         self.described[name] = {"kind": kind, **described}
 
     def packed(self) -> Json:
@@ -56,7 +56,7 @@ class Columns:
         content = gzip.compress(b"".join(self._parts), 9, mtime=0)
         return {"columns": self.described, "bytes": base64.b64encode(content).decode("ascii")}
 
-    def _put(self, content: bytes) -> list[int]:
+    def _append(self, content: bytes) -> list[int]:
         self._parts.append(content)
         self._size += len(content)
         return [self._size - len(content), len(content)]
@@ -65,7 +65,7 @@ class Columns:
         encoded = column.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         texts = [shortened(text) for text in encoded.dictionary.to_pylist()]
-        return {**self._numbers(codes), "texts": self._put(json.dumps(texts).encode())}
+        return {**self._numbers(codes), "texts": self._append(json.dumps(texts).encode())}
 
     def _numbers(self, values: NDArray[Any]) -> Json:
         if values.dtype == np.bool_:
@@ -76,7 +76,7 @@ class Columns:
             scaled = _scaled(values, 10**decimals)
             if scaled is not None:
                 return {**self._whole(scaled), "over": 10**decimals}
-        return {"size": len(values), "width": 0, "at": self._put(_shuffled(values))}
+        return {"size": len(values), "width": 0, "at": self._append(_shuffled(values))}
 
     def _whole(self, values: NDArray[np.int64]) -> Json:
         changes = np.diff(values, prepend=0)
@@ -85,11 +85,11 @@ class Columns:
             return {
                 "size": len(values),
                 "width": 0,
-                "at": self._put(_shuffled(values.astype(float))),
+                "at": self._append(_shuffled(values.astype(float))),
             }
         width = 1 if widest < 2**7 else 2 if widest < 2**15 else 4
         content = _shuffled(changes.astype(f"<i{width}"))
-        return {"size": len(values), "width": width, "at": self._put(content)}
+        return {"size": len(values), "width": width, "at": self._append(content)}
 
 
 def shortened(text: str) -> str:

@@ -167,17 +167,17 @@ def _window_columns(seen: StreamWindows, listed: Ints) -> Json:
     columns, windows = Columns(), seen.windows.take(pa.array(listed))
     owners = seen.owners[listed]
     streams, numbers = np.unique(owners, return_inverse=True)
-    columns.add("number", listed)
-    columns.add("stream", owners)
-    columns.add("name", seen.name_numbers[listed])
-    columns.add("start", windows.column("start_index"))
-    columns.add("length", (seen.ends - seen.starts)[listed] + 1)
+    columns.put("number", listed)
+    columns.put("stream", owners)
+    columns.put("name", seen.name_numbers[listed])
+    columns.put("start", windows.column("start_index"))
+    columns.put("length", (seen.ends - seen.starts)[listed] + 1)
     _add_keys(columns, seen, streams, numbers)
     for name in ("window_start", "window_end"):
         if seen.spec.stream.order_by:
-            columns.add(name, windows.column(name))
+            columns.put(name, windows.column(name))
     for place, name in enumerate(seen.measures):
-        columns.add(f"measure{place}", windows.column(name))
+        columns.put(f"measure{place}", windows.column(name))
     return {**columns.packed(), "count": len(listed), "measures": seen.measures}
 
 
@@ -185,59 +185,65 @@ def _add_keys(columns: Columns, seen: StreamWindows, streams: Ints, numbers: Int
     texts = seen.key_texts(streams)
     for place, _ in enumerate(seen.batch.keys):
         own = pa.array([key[place] for key in texts], pa.string())
-        columns.add(f"key{place}", own.take(pa.array(numbers)))
+        columns.put(f"key{place}", own.take(pa.array(numbers)))
 
 
 # --- Runs
 
 
-def _explained(lengths: Ints, room: Room) -> Ints:
-    """Return the places in the table of windows whose runs are in the page."""
+def _explained(lengths: Ints, room: Room) -> list[int]:
+    """Return the places in the table of windows whose runs are in the page, the wanted ones first.
+
+    They are in turn at equal distances, the longest, and the first: there may be no room for all.
+    """
     count = len(lengths)
     if count <= room.runs:
-        return np.arange(count)
-    return np.unique(
-        np.concatenate(
-            [
-                np.arange(room.runs // 2),
-                thinning.longest(lengths, room.runs // 4),
-                np.linspace(0, count - 1, room.runs // 4).astype(np.int64),
-            ]
-        )
+        return list(range(count))
+    evenly = np.linspace(0, count - 1, room.runs // 2).astype(np.int64)
+    turn = np.argsort(np.arange(len(evenly)) * 2654435761 % 2**32, kind="stable")
+    longest = thinning.longest(lengths, room.runs // 4)
+    by_turns = zip(
+        evenly[turn][::2].tolist(),
+        evenly[turn][1::2].tolist(),
+        longest.tolist(),
+        range(room.runs // 4),
+        strict=False,
     )
+    return list(dict.fromkeys(place for four in by_turns for place in four))
 
 
 def _run_columns(
     seen: StreamWindows, runs: Sequence[WindowRuns], listed: Ints, room: Room
 ) -> tuple[Json, Ints]:
     """Return the runs of some windows of the table as columns, and the rows of their events."""
-    parts: list[Run] = []
-    owners, places, pairs, total = [], [], [], 0
-    for place in _explained((seen.ends - seen.starts)[listed], room).tolist():
+    lengths = (seen.ends - seen.starts)[listed]
+    found: dict[int, Run] = {}
+    total = 0
+    for place in _explained(lengths, room):
         window = int(listed[place])
         run = runs[seen.name_numbers[window]].run(
             int(seen.owners[window]), int(seen.starts[window]), int(seen.ends[window])
         )
         total += len(run.rows)
-        if total > room.run_rows and parts:
+        if total > room.run_rows and found:
             break
-        parts.append(run)
-        owners.append(window)
-        places.append(place)
-        pairs.append(-1 if run.pair is None else run.pair)
+        found[place] = run
+    places = sorted(found)
+    parts, owners = [found[place] for place in places], listed[places].tolist()
+    pairs = [-1 if run.pair is None else run.pair for run in parts]
     rows = np.unique(np.concatenate([run.rows for run in parts] or [np.zeros(0, np.int64)]))
     columns = Columns()
-    columns.add("window", np.array(places, dtype=np.int64))
-    columns.add("pair", np.array(pairs, dtype=np.int64))
-    columns.add("size", np.array([len(run.rows) for run in parts], dtype=np.int64))
+    columns.put("window", np.array(places, dtype=np.int64))
+    columns.put("pair", np.array(pairs, dtype=np.int64))
+    columns.put("size", np.array([len(run.rows) for run in parts], dtype=np.int64))
     for name in ("rows", "letters", "prefix", "window"):
         joined = np.concatenate([getattr(run, name) for run in parts] or [np.zeros(0, np.int64)])
         column = np.searchsorted(rows, joined) if name == "rows" else joined
-        columns.add(f"event_{name}", column)
-    columns.add("position", seen.batch.positions[rows])
+        columns.put(f"event_{name}", column)
+    columns.put("position", seen.batch.positions[rows])
     shown = [name for name in seen.fields if name not in seen.batch.keys]
     for place, name in enumerate(shown):
-        columns.add(f"field{place}", seen.batch.table.column(name).take(pa.array(rows)))
+        columns.put(f"field{place}", seen.batch.table.column(name).take(pa.array(rows)))
     used = _used_letters(seen, runs, parts, owners)
     return {**columns.packed(), "fields": shown, "letters": used, "count": len(parts)}, rows
 
@@ -295,7 +301,7 @@ def _series(seen: StreamWindows, points: int, run_rows: Ints) -> Json:
         )
         shown.append(stream)
     for name, arrays in xs.items():
-        columns.add(name, np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64))
+        columns.put(name, np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64))
     keys = seen.key_texts(streams)
     return {
         **columns.packed(),

@@ -339,7 +339,7 @@ class Chart {
     c.textAlign = "left";
   }
 
-  windows({ list }) {
+  windows({ list, lanes }) {
     const c = this.context, [a, b] = this.report.view, [top, bottom] = this.parts.values;
     const visibleOnes = list.filter((window) => window.x2 >= a && window.x <= b);
     const shade = visibleOnes.length <= 400, last = new Map();
@@ -347,7 +347,7 @@ class Chart {
       const x = this.x(window.x), width = Math.max(2, this.x(window.x2) - x), chosen = window.i === this.report.chosen;
       c.fillStyle = this.report.colour(window.name);
       if (shade || chosen) {
-        c.globalAlpha = chosen ? 0.3 : 0.12;
+        c.globalAlpha = chosen ? 0.3 : Math.max(0.03, Math.min(0.12, 0.36 / lanes));
         c.fillRect(x, top, width, bottom - top);
         c.globalAlpha = 1;
       }
@@ -613,7 +613,7 @@ class Table {
     this.page = Math.min(Math.max(0, this.page), pages - 1);
     const { windows } = this.report;
     const rows = Array.from(this.order.subarray(this.page * PAGE, (this.page + 1) * PAGE), (i) => {
-      const cells = this.columns.map((column) => element("td", { class: column.numeric ? "n" : "", title: column.text(i).length > 40 ? visible(column.text(i)) : null }, column.text(i)));
+      const cells = this.columns.map((column) => element("td", { class: (column.numeric ? "n" : "") + (column.value(i) === null ? " null" : ""), title: column.text(i).length > 40 ? visible(column.text(i)) : null }, column.text(i)));
       const choose = () => this.report.select(i, true);
       return element("tr", { tabindex: "0", "data-window": windows.number.values[i], class: i === this.report.chosen ? "chosen" : "", onclick: choose, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } } }, ...cells);
     });

@@ -141,7 +141,7 @@ class WindowRuns:
         codes = self._codes[rows]
         if self._own is None:
             return codes.astype(np.int64)
-        shared: Ints = self._own.classes(range(len(self.truths)))[codes, 0].astype(np.int64)
+        shared: Ints = self._by_parts[codes, 0].astype(np.int64)
         return shared
 
     def _letters(self, start: int, end: int) -> Ints:
@@ -156,8 +156,14 @@ class WindowRuns:
         arguments = (read_only(begin), read_only(size), self._columns, program.initial, bits)
         while kernel(*arguments) is None:
             pass  # it is worth being compiled
-        letters: Ints = self._own.classes(range(len(self.truths)))[codes, bits].astype(np.int64)
+        letters: Ints = self._by_parts[codes, bits].astype(np.int64)
         return letters
+
+    @cached_property
+    def _by_parts(self) -> NDArray[np.uint16]:
+        """Return the letters by the code of their shared part and the bits of their own one."""
+        assert self._own is not None
+        return self._own.classes(range(len(self.truths)))
 
     @cached_property
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
