@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from pygments.lexer import RegexLexer, words
+from pygments.lexer import RegexLexer
 from pygments.lexers.special import TextLexer
 from pygments.lexers.sql import SqlLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 import wex
-from wex.spec.vocabulary import RESERVED
+from wex.draw.highlight import TOKENS
+
+KINDS = {
+    "space": Text,
+    "comment": Comment,
+    "keyword": Keyword,
+    "string": String,
+    "quoted": Name.Variable,
+    "number": Number,
+    "name": Name,
+    "operator": Operator,
+    "punctuation": Punctuation,
+}
 
 
 class WexLexer(RegexLexer):
@@ -16,19 +28,7 @@ class WexLexer(RegexLexer):
 
     name = "wex"
     aliases = ("wex", "wex-wrong")
-    tokens = {  # noqa: RUF012
-        "root": [
-            (r"\s+", Text),
-            (r"#.*", Comment),
-            (words(sorted(RESERVED), prefix=r"\b", suffix=r"\b"), Keyword),
-            (r"'(?:[^']|'')*'", String),
-            (r"`[^`]*`", Name.Variable),
-            (r"[0-9.]+(?:e[+-]?[0-9]+)?", Number),
-            (r"[^\W\d]\w*", Name),
-            (r"[-+*/%=<>!|&~?]", Operator),
-            (r"[\[\](){},:…]", Punctuation),
-        ]
-    }
+    tokens = {"root": [(pattern, KINDS[kind]) for kind, pattern in TOKENS]}  # noqa: RUF012
 
 
 class PatternLexer(SqlLexer):
@@ -47,7 +47,7 @@ version = release = wex.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
 html_title = f"WEX {release}"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "tour.ipynb"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 

@@ -73,7 +73,9 @@ PATH = re.compile(
 def source_files() -> list[str]:
     """Return the Python files of the repository."""
     paths = [
-        path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+        path
+        for folder in ("src", "tests", "benchmarks", "docs")
+        for path in (ROOT / folder).rglob("*.py")
     ]
     return [path.relative_to(ROOT).as_posix() for path in paths]
 
