@@ -82,6 +82,7 @@ DATA_CODES = {
     "unsorted": "rows that are not in the required order",
     "unreadable": "a file whose content does not match its format or the fields",
     "timestamp-range": "a timestamp that 64 bits of microseconds cannot hold",
+    "windows-unfit": "windows, found elsewhere, that are not windows of these events",
     "wrong-column-type": "a column whose type does not match the type of the field",
     "wrong-value": "a value that does not match the type of the field",
     "zones-mixed": "timestamps with and without a time zone",
