@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from pygments.lexer import RegexLexer, words
 from pygments.lexers.special import TextLexer
 from pygments.lexers.sql import SqlLexer
@@ -9,6 +13,14 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 import wex
 from wex.spec.vocabulary import RESERVED
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+from file_names import with_captions
+from recipes import Recipe
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 class WexLexer(RegexLexer):
@@ -43,22 +55,36 @@ class PatternLexer(SqlLexer):
 
 project = "WEX"
 author = "the WEX developers"
+copyright = "2026 the WEX developers, Apache License 2.0"  # noqa: A001
 version = release = wex.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"WEX {release}"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_extensions"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 
 
-def setup(app: object) -> None:
-    """Register the lexers."""
-    app.add_lexer("wex", WexLexer)  # type: ignore[attr-defined]
-    app.add_lexer("wex-wrong", WexLexer)  # type: ignore[attr-defined]
-    app.add_lexer("sql", PatternLexer)  # type: ignore[attr-defined]
-    app.add_lexer("epl", PatternLexer)  # type: ignore[attr-defined]
-    app.add_lexer("csv", TextLexer)  # type: ignore[attr-defined]
+def setup(app: Sphinx) -> None:
+    """Register lexers and directives, and show the names of files above their blocks."""
+    for name, lexer in (
+        ("wex", WexLexer),
+        ("wex-wrong", WexLexer),
+        ("sql", PatternLexer),
+        ("epl", PatternLexer),
+        ("csv", TextLexer),
+    ):
+        app.add_lexer(name, lexer)
+    app.add_directive("recipe", Recipe)
+    app.connect("source-read", name_blocks)
+
+
+def name_blocks(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Put the names of files above the blocks of a page."""
+    source[0] = with_captions(source[0])
 
 
 myst_heading_anchors = 3  # headings that links point to

@@ -1,0 +1,104 @@
+"""The directive `{recipe} NAME`: the files of a recipe, and its windows as a table.
+
+The files `NAME.wex`, `NAME.csv` and `NAME.windows.csv` lie beside the page, and can be downloaded from it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DATA_ROWS = 6  # of the data that a page shows
+WINDOW_ROWS = 12
+BREAK = "\u200b"  # a line of a heading may end here
+HIDDEN = ("window_name", "start_index", "end_index")  # the same, or told by the times
+
+
+class Recipe(SphinxDirective):
+    """Show a recipe."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes of the recipe: spec, windows, data."""
+        name = self.arguments[0]
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        windows, data = rows(folder / f"{name}.windows.csv"), rows(folder / f"{name}.csv")
+        for path in folder.glob(f"{name}.*"):
+            self.env.note_dependency(str(path))
+        text = [
+            *included(f"{name}.wex", "wex"),
+            *table(windows, f"{name}.windows.csv"),
+            *included(f"{name}.csv", "csv", len(data) - 1),
+        ]
+        box = nodes.container(classes=["recipe"])
+        self.state.nested_parse(StringList(text, name), 0, box)
+        return box.children
+
+
+def rows(path: Path) -> list[list[str]]:
+    """Return the rows of a CSV file, with its header."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def included(name: str, language: str, lines: int = 0) -> list[str]:
+    """Return the text that shows a file, or its first lines, under its name."""
+    cut = lines > DATA_ROWS + 2
+    more = f", {DATA_ROWS} of {lines:,} rows" if cut else ""
+    shown = [f":lines: 1-{DATA_ROWS + 1}"] if cut else []
+    options = [f":language: {language}", f":caption: '{{download}}`{name}`{more}'", *shown]
+    return [f"```{{literalinclude}} {name}", *options, "```", ""]
+
+
+def table(windows: list[list[str]], name: str) -> list[str]:
+    """Return the text of a table of windows: keys, times and measures."""
+    header, *body = windows
+    many = len(body) > WINDOW_ROWS + 2
+    columns = list(zip(*(body[:WINDOW_ROWS] if many else body), strict=True))
+    shown = [i for i, column in enumerate(header) if column not in HIDDEN]
+    cells = [shortened(columns[i]) for i in shown]
+    count = "1 window" if len(body) == 1 else f"{len(body)} windows"
+    more = f"the first {WINDOW_ROWS} of {count}" if many else count
+    day = {text[:10] for i in shown for text in columns[i] if is_moment(text)}
+    on = f", on {next(iter(day))}" if len(day) == 1 else ""
+    lines = [f"~~~{{table}} {{download}}`{name}`: {more}{on}", ":class: windows", ""]
+    lines += [
+        line(header[i].replace("_", f"_{BREAK}") for i in shown),
+        line("---:" if all(map(is_number, column)) else "---" for column in cells),
+    ]
+    return [*lines, *(line(row) for row in zip(*cells, strict=True)), "~~~", ""]
+
+
+def line(cells: Iterable[str]) -> str:
+    """Return a row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def is_moment(text: str) -> bool:
+    """Tell whether a value is a timestamp."""
+    return len(text) > 10 and text[10] == "T"
+
+
+def shortened(column: tuple[str, ...]) -> list[str]:
+    """Return values as people write them: times without what is the same in all, short numbers."""
+    if all(map(is_moment, column)):
+        one_day = len({text[:10] for text in column}) == 1
+        seconds = any(text[16:19] != ":00" for text in column)
+        begin, end = 11 if one_day else 5, 19 if seconds else 16
+        return [text[begin:end].replace("T", " ") for text in column]
+    return [f"{float(text):.6g}" if is_number(text) else text for text in column]
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a value is a number."""
+    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
