@@ -362,7 +362,7 @@ def test_every_class_that_a_public_function_returns_has_an_entry(
     if inspect.isfunction(value):
         returned = str(inspect.signature(value).return_annotation).removeprefix("tree.")
         known = {entry.rpartition(".")[2] for entry in entries}
-        assert returned.startswith(("pa.", "bool", "str")) or returned in known
+        assert returned.startswith(("pa.", "alt.", "bool", "str")) or returned in known
 
 
 # --- the command line --------------------------------------------------------------------------

@@ -15,13 +15,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import wex.automata  # (now, so that a later import does not replace the function of this name)
+import wex.automata  # (now, so that later imports do not replace the functions of these names)
+import wex.draw
+import wex.plot
 import wex.threads  # noqa: F401  (forks wait for the imports below)
 from wex.api import __all__ as __all__
 
 __version__ = "0.1.0"
 
-del globals()["automata"]  # the folder: `wex.automata` is the public function
+for folder in ("automata", "draw", "plot"):  # these names are public functions
+    del globals()[folder]
+del folder
 
 if TYPE_CHECKING:
     from wex.api import *  # noqa: F403

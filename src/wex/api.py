@@ -9,10 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from wex import notebook
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    import altair as alt
     import pyarrow as pa
 
     from wex import build, limits
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from wex.analysis.optimise import Optimisation
     from wex.compile.automaton_pairs import SpecAutomata
     from wex.compile.ksla import KSLA
+    from wex.draw.drawing import Drawing
     from wex.engine.files.sources import Given
     from wex.engine.input.columns import Data
     from wex.engine.processor import Processor
@@ -45,6 +49,7 @@ __all__ = [
     "automata",
     "build",
     "check",
+    "draw",
     "equivalent",
     "explain",
     "find",
@@ -57,6 +62,7 @@ __all__ = [
     "load",
     "optimise",
     "parse",
+    "plot",
     "to_formula",
     "to_regex",
     "to_sql",
@@ -85,6 +91,16 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'wex.api' has no attribute {name!r}")
     value: object = getattr(import_module(_CLASSES[name]), name)
     return value
+
+
+def _html_of(value: object) -> str | None:
+    """Return what a notebook shows of a value; classes of lower layers cannot import pictures."""
+    from wex.draw.notebook import html_of  # noqa: PLC0415
+
+    return html_of(value)
+
+
+notebook.provide(_html_of)
 
 
 # --- Specs
@@ -409,6 +425,57 @@ def find_in_file(
     return windows
 
 
+# --- Pictures
+
+
+def plot(
+    spec: SpecLike,
+    data: Data,
+    *,
+    field: str | None = None,
+    key: object = None,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+    width: int = 800,
+) -> alt.VConcatChart:
+    """Return a chart of streams with their windows over them, and how many overlap below.
+
+    Of much data as many rows are drawn as there are pixels, extremes and windows first; the subtitle
+    says how many. This needs altair: ``pip install 'wex-windows[pictures]'``.
+
+    Parameters
+    ----------
+    spec, data, partition_by, order_by
+        As for `find`.
+    field
+        The field to draw: numbers and times as a line, texts and truth values as a strip of colours.
+        Without it, the first number that predicates read.
+    key
+        The key of the stream to draw, a tuple or dict if it has several columns, or a list of keys.
+        Without it, the streams with most windows are drawn, at most four.
+    width
+        The width of the chart in pixels.
+
+    >>> import wex
+    >>> spec = "stream s (x int) window rise match [x > x[-1]]+ keep longest"
+    >>> chart = wex.plot(spec, {"x": [3, 1, 2, 4, 2]})
+    >>> [view.title.subtitle for view in chart.vconcat[:1]]
+    ['5 events; 2 windows']
+    >>> chart.save("rise.svg")  # doctest: +SKIP
+    """
+    from wex.plot.chart import plot  # noqa: PLC0415
+
+    return plot(
+        spec,
+        data,
+        field=field,
+        key=key,
+        partition_by=partition_by,
+        order_by=order_by,
+        width=width,
+    )
+
+
 # --- Analysis
 
 
@@ -502,3 +569,31 @@ def explain(spec: SpecLike) -> Explanation:
     from wex.analysis.explain import explain  # noqa: PLC0415
 
     return explain(spec)
+
+
+def draw(spec: SpecLike | KSLA, what: str = "automata", window: str | None = None) -> Drawing:
+    """Return a drawing of the automata of a spec, of its region graphs, or of an automaton.
+
+    A notebook shows it; ``drawing.save("trend.svg")`` writes it to a file, which can also end in
+    ``.dot`` or ``.png``. This needs igraph: ``pip install 'wex-windows[pictures]'``.
+
+    Parameters
+    ----------
+    spec
+        A spec, its text, the path of its file, or an automaton.
+    what
+        ``'automata'``: the prefix and window automata; ``'regions'``: which events can follow which,
+        as far as the windows can tell, from which the analysis computes its answers.
+    window
+        The name of the window, if not all are wanted.
+
+    >>> import wex
+    >>> drawing = wex.draw("stream s (x real) let up = x > x[-1] window rise match up+")
+    >>> drawing
+    Drawing(label='automata of s')
+    >>> drawing.svg[:4], drawing.dot.splitlines()[0]
+    ('<svg', 'digraph wex {')
+    """
+    from wex.draw.drawing import draw  # noqa: PLC0415
+
+    return draw(spec, what, window)

@@ -82,6 +82,7 @@ DATA_CODES = {
     "unsorted": "rows that are not in the required order",
     "unreadable": "a file whose content does not match its format or the fields",
     "timestamp-range": "a timestamp that 64 bits of microseconds cannot hold",
+    "windows-unfit": "windows, found elsewhere, that are not windows of these events",
     "wrong-column-type": "a column whose type does not match the type of the field",
     "wrong-value": "a value that does not match the type of the field",
     "zones-mixed": "timestamps with and without a time zone",
@@ -201,7 +202,7 @@ def _excerpt(line: str, start: int, width: int) -> tuple[str, str]:
     last = first + SHOWN_COLUMNS
     before, marked = line[first:start], line[start : min(start + width, last)]
     left, right = "..." if first else "", "..." if last < len(line) else ""
-    caret = " " * (len(left) + _cells(before)) + "^" * max(1, _cells(marked))
+    caret = " " * (len(left) + cells(before)) + "^" * max(1, cells(marked))
     return left + "".join(map(_visible, line[first:last])) + right, caret
 
 
@@ -215,7 +216,7 @@ def _visible(char: str) -> str:
     return char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
-def _cells(text: str) -> int:
+def cells(text: str) -> int:
     """Return the width of a text in a terminal: wide characters count 2, combining ones 0."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)

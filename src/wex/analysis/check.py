@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wex import limits
+from wex import limits, notebook
 from wex.analysis import findings
+from wex.analysis.answers import Verdict
 from wex.analysis.labels import ambiguity, most_kept_events
 from wex.analysis.regions.graph import Budget
 from wex.analysis.state_size import StateSize, rows_of_starts
@@ -58,6 +59,16 @@ class WindowReport:
     labels: SpecComparison | None = None
 
     @property
+    def sentence(self) -> str:
+        """Return in words whether the number of starts held has a bound."""
+        match self.held.verdict:
+            case Verdict.BOUNDED:
+                return f"{self.held} start{'' if self.held.bound == 1 else 's'} held at once"
+            case Verdict.UNBOUNDED:
+                return "the starts held can grow without bound"
+        return "whether the starts held are bounded is not known"
+
+    @property
     def answers(self) -> dict[str, Answer]:
         """Return the answers by name."""
         return {
@@ -94,6 +105,17 @@ class Report:
     def event_bytes(self) -> int:
         """Return how many bytes of state each event adds while a start is held; 0: none does."""
         return StateSize(self.spec).per_event() if self.windows else 0
+
+    @property
+    def size_in_words(self) -> str | None:
+        """Return in words how much state a stream takes, or None if there is no bound."""
+        if self.state_bytes is None:
+            return None
+        more = self.event_bytes
+        values = f", and {more:,} per event of an open window for the values kept" if more else ""
+        return f"a stream takes about {self.state_bytes:,} bytes of state at most{values}"
+
+    _repr_html_ = notebook.html_of
 
     def __getitem__(self, name: str) -> WindowReport:
         for window in self.windows:

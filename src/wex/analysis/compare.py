@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wex import notebook
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import DEAD
@@ -137,6 +138,8 @@ class SpecComparison:
     witness: pa.Table | None = None
     window: tuple[str, int, int] | None = None
     side: Side | None = None
+
+    _repr_html_ = notebook.html_of
 
     def __bool__(self) -> bool:
         message = "a comparison can be True, False or unknown"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from wex import notebook
 from wex.analysis.check import check
 from wex.compile.automaton_pairs import pairs_of
 from wex.compile.guards import as_written
@@ -36,22 +36,22 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """The stages of each window, as lines of text."""
+    """The stages of each window of a spec, as lines of text; a notebook draws the automata, too."""
 
     lines: tuple[str, ...]
+    spec: tree.Spec = field(repr=False)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    _repr_html_ = notebook.html_of
 
 
 def explain(spec: SpecLike) -> Explanation:
     """Return the stages of each window of a spec, and the verdicts about it."""
     spec = as_spec(spec)
     if not spec.windows:
-        return Explanation(())
+        return Explanation((), spec)
     report = check(spec)
     values = {stage.name: value for stage, value in trace(spec)}
     lines: list[str] = []
@@ -61,7 +61,7 @@ def explain(spec: SpecLike) -> Explanation:
             lines += _entry(stage.name, SHOWN[stage.name](values, number))
         for name, answer in window.answers.items():
             lines += _entry(name, [f"{answer}: {answer.reason}"])
-    return Explanation(tuple(lines))
+    return Explanation(tuple(lines), spec)
 
 
 def _entry(name: str, lines: Iterable[str]) -> Iterator[str]:

@@ -34,13 +34,14 @@ def equiv(a: str, b: str, json_wanted: bool) -> int:
 
 
 def _lines(comparison: SpecComparison) -> list[str]:
-    from wex.cli.verdicts import timeline  # noqa: PLC0415
+    from wex.draw.timeline import timeline_of  # noqa: PLC0415
 
     verdict = {True: "equivalent", False: "not equivalent", None: "unknown"}[comparison.holds]
     lines = [f"{verdict}: {comparison.reason}"]
     if comparison.witness is not None and comparison.window is not None:
         columns = comparison.witness.column_names
-        lines += ["", *timeline(comparison.witness, columns, [comparison.window[1:]])]
+        drawing = timeline_of(comparison.witness, columns, [comparison.window[1:]])
+        lines += ["", *drawing.lines()]
     return lines
 
 

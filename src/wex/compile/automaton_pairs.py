@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from wex import notebook
 from wex.compile.guards import as_written, deciding_parts, guards_of
 from wex.compile.ksla import KSLA, LetterForm
 from wex.compile.ksla_input import refuse_aggregates
@@ -25,6 +26,9 @@ class AutomatonPair(NamedTuple):
     prefix: KSLA
     window: KSLA
 
+    def _repr_html_(self) -> str | None:
+        return notebook.html_of(self)
+
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text: both automata, with their states and transitions."""
         for what, automaton in (("prefix", self.prefix), ("window", self.window)):
@@ -43,6 +47,8 @@ class SpecAutomata(Mapping[str, tuple[AutomatonPair, ...]]):
     """
 
     windows: Mapping[str, tuple[AutomatonPair, ...]]
+
+    _repr_html_ = notebook.html_of
 
     def __getitem__(self, name: str) -> tuple[AutomatonPair, ...]:
         return self.windows[name]

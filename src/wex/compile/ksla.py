@@ -15,6 +15,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING
 
+from wex import notebook
 from wex.automata import dfa as deterministic
 from wex.automata import nfa as nondeterministic
 from wex.automata.eliminate import expression_of
@@ -342,6 +343,8 @@ class KSLA:
     __rshift__ = concatenation
 
     # --- Text
+
+    _repr_html_ = notebook.html_of
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -120,6 +120,23 @@ def find_in_files(
         return _run_once(engine, table), table.num_rows
 
 
+def events_in_files(
+    spec: tree.Spec, request: Request, progress: Progress | None = None
+) -> pa.Table:
+    """Return the events of some files, as a table."""
+    fields = meaning(spec).fields
+    chosen = KeyFilter(spec, fields, request.where_key)
+    with files_of(request.given, request.input_format) as files:
+        source = source_of(files, fields, request.options)
+        parts, read = [], 0
+        for batch in source.batches:
+            parts.append(chosen.rows(batch))
+            read += parts[-1].num_rows
+            (progress or _silent)(read, 0, source.rows)
+        chosen.check()
+        return concat_tables(parts)
+
+
 # The errors that a batch may have only because earlier events come in a later batch.
 OUT_OF_ORDER = ("late", "assumption", "arithmetic")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wex import notebook
 from wex.spec.tree.nodes import Name, Node
 
 if TYPE_CHECKING:
@@ -173,6 +174,8 @@ class Spec(Node):
     def __repr__(self) -> str:
         windows = ", ".join(window.name.text for window in self.windows) or "none"
         return f"<Spec of stream {self.stream.name.text}; windows: {windows}>"
+
+    _repr_html_ = notebook.html_of
 
 
 Item = Stream | Let | Assume | Rate | Window
