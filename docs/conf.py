@@ -17,6 +17,7 @@ from wex.spec.vocabulary import RESERVED
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 from file_names import with_captions
+from pictures import Drawing, Plot
 from recipes import Recipe
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def setup(app: Sphinx) -> None:
         ("csv", TextLexer),
     ):
         app.add_lexer(name, lexer)
-    app.add_directive("recipe", Recipe)
+    for name, directive in (("recipe", Recipe), ("plot", Plot), ("drawing", Drawing)):
+        app.add_directive(name, directive)
     app.connect("source-read", name_blocks)
 
 

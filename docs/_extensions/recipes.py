@@ -1,4 +1,4 @@
-"""The directive `{recipe} NAME`: the files of a recipe, and its windows as a table.
+"""The directive `{recipe} NAME`: the files of a recipe, a plot of it, and its windows as a table.
 
 The files `NAME.wex`, `NAME.csv` and `NAME.windows.csv` lie beside the page, and can be downloaded from it.
 """
@@ -29,7 +29,7 @@ class Recipe(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the nodes of the recipe: spec, windows, data."""
+        """Return the nodes of the recipe: spec, plot, windows, data."""
         name = self.arguments[0]
         folder = Path(self.env.doc2path(self.env.docname)).parent
         windows, data = rows(folder / f"{name}.windows.csv"), rows(folder / f"{name}.csv")
@@ -37,6 +37,7 @@ class Recipe(SphinxDirective):
             self.env.note_dependency(str(path))
         text = [
             *included(f"{name}.wex", "wex"),
+            *(f"```{{plot}} {name}.wex {name}.csv", "```", ""),
             *table(windows, f"{name}.windows.csv"),
             *included(f"{name}.csv", "csv", len(data) - 1),
         ]
