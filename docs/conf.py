@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 from file_names import with_captions
 from pictures import Drawing, Plot
-from recipes import Recipe
+from recipes import Recipe, Windows
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -54,6 +55,8 @@ class PatternLexer(SqlLexer):
     }
 
 
+logging.getLogger("wex").setLevel(logging.ERROR)  # unbounded windows are shown on purpose
+
 project = "WEX"
 author = "the WEX developers"
 copyright = "2026 the WEX developers, Apache License 2.0"  # noqa: A001
@@ -65,6 +68,14 @@ html_title = f"WEX {release}"
 exclude_patterns = ["_build", "_extensions"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/logo-light.svg"
+html_theme_options = {
+    "light_logo": "logo-light.svg",
+    "dark_logo": "logo-dark.svg",
+    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#00609a"},
+    "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
+}
+myst_enable_extensions = ["deflist"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 
@@ -79,8 +90,10 @@ def setup(app: Sphinx) -> None:
         ("csv", TextLexer),
     ):
         app.add_lexer(name, lexer)
-    for name, directive in (("recipe", Recipe), ("plot", Plot), ("drawing", Drawing)):
-        app.add_directive(name, directive)
+    app.add_directive("recipe", Recipe)
+    app.add_directive("windows", Windows)
+    app.add_directive("plot", Plot)
+    app.add_directive("drawing", Drawing)
     app.connect("source-read", name_blocks)
 
 

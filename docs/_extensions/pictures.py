@@ -10,6 +10,7 @@ import hashlib
 import re
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -20,13 +21,16 @@ from wex.engine.files.reading import read_table
 from wex.plot.files import save
 from wex.spec import meaning
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 WIDTHS = {"wide": 620, "narrow": 290}  # of a plot, in pixels and without its axis
 FOLDER = "_build/pictures"
 CODE = Path(wex.__file__).parent / "plot"
 
 
-class Picture(SphinxDirective):
-    """A picture of a spec."""
+class NamedFiles(SphinxDirective):
+    """A directive whose arguments are files beside the page or blocks of it."""
 
     required_arguments = 1
 
@@ -44,7 +48,15 @@ class Picture(SphinxDirective):
         return found[1]
 
 
-class Plot(Picture):
+def events_of(spec: str, data: str) -> pa.Table:
+    """Return the events in the text of a CSV file, with the types of a spec."""
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8") as file:
+        file.write(data)
+        file.flush()
+        return read_table(Path(file.name), meaning(wex.parse(spec)).fields)
+
+
+class Plot(NamedFiles):
     """A plot of data with its windows, for wide and for narrow screens."""
 
     required_arguments = 2
@@ -70,16 +82,12 @@ class Plot(Picture):
         target = Path(self.env.srcdir) / path
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            parsed = wex.parse(spec)
-            with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8") as file:
-                file.write(data)
-                file.flush()
-                events = read_table(Path(file.name), meaning(parsed).fields)
-            save(wex.plot(parsed, events, width=width, field=field), target)
+            chart = wex.plot(wex.parse(spec), events_of(spec, data), width=width, field=field)
+            save(chart, target)
         return f"/{path}"
 
 
-class Drawing(Picture):
+class Drawing(NamedFiles):
     """The automata of a spec, or its region graph, in the colours of the page."""
 
     option_spec = {"what": directives.unchanged, "window": directives.unchanged}  # noqa: RUF012

@@ -1,18 +1,23 @@
-"""The directive `{recipe} NAME`: the files of a recipe, a plot of it, and its windows as a table.
+"""Directives that show windows as a table, and the files of a recipe.
 
-The files `NAME.wex`, `NAME.csv` and `NAME.windows.csv` lie beside the page, and can be downloaded from it.
+`{windows} SPEC DATA` runs a spec. `{recipe} NAME` shows a recipe: its spec, a plot, its windows and its data. The files `NAME.wex`, `NAME.csv` and `NAME.windows.csv` lie beside the page, and can be downloaded from it.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from pictures import NamedFiles, events_of
 from sphinx.util.docutils import SphinxDirective
+
+import wex
+from wex.engine.files.writing import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,11 +43,30 @@ class Recipe(SphinxDirective):
         text = [
             *included(f"{name}.wex", "wex"),
             *(f"```{{plot}} {name}.wex {name}.csv", "```", ""),
-            *table(windows, f"{name}.windows.csv"),
+            *table(windows, f"{{download}}`{name}.windows.csv`"),
             *included(f"{name}.csv", "csv", len(data) - 1),
         ]
         box = nodes.container(classes=["recipe"])
         self.state.nested_parse(StringList(text, name), 0, box)
+        return box.children
+
+
+class Windows(NamedFiles):
+    """Show the windows of a spec in some data, both files or blocks of the page."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        spec, data = map(self.content_of, self.arguments)
+        found = wex.find(spec, events_of(spec, data))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "windows.csv"
+            write_table(found, path)
+            windows = rows(path)
+        box = nodes.container()
+        text = table(windows, f"The windows of `{self.arguments[0]}`")
+        self.state.nested_parse(StringList(text, self.arguments[0]), 0, box)
         return box.children
 
 
@@ -61,7 +85,7 @@ def included(name: str, language: str, lines: int = 0) -> list[str]:
     return [f"```{{literalinclude}} {name}", *options, "```", ""]
 
 
-def table(windows: list[list[str]], name: str) -> list[str]:
+def table(windows: list[list[str]], title: str) -> list[str]:
     """Return the text of a table of windows: keys, times and measures."""
     header, *body = windows
     many = len(body) > WINDOW_ROWS + 2
@@ -72,7 +96,7 @@ def table(windows: list[list[str]], name: str) -> list[str]:
     more = f"the first {WINDOW_ROWS} of {count}" if many else count
     day = {text[:10] for i in shown for text in columns[i] if is_moment(text)}
     on = f", on {next(iter(day))}" if len(day) == 1 else ""
-    lines = [f"~~~{{table}} {{download}}`{name}`: {more}{on}", ":class: windows", ""]
+    lines = [f"~~~{{table}} {title}: {more}{on}", ":class: windows", ""]
     lines += [
         line(header[i].replace("_", f"_{BREAK}") for i in shown),
         line("---:" if all(map(is_number, column)) else "---" for column in cells),

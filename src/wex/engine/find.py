@@ -132,7 +132,7 @@ def events_in_files(
         for batch in source.batches:
             parts.append(chosen.rows(batch))
             read += parts[-1].num_rows
-            (progress or _silent)(read, 0, source.rows)
+            (progress or _silent)(read, 0, source.meter.share)
         chosen.check()
         return concat_tables(parts)
 
