@@ -91,11 +91,14 @@ def table(windows: list[list[str]], title: str) -> list[str]:
     many = len(body) > WINDOW_ROWS + 2
     columns = list(zip(*(body[:WINDOW_ROWS] if many else body), strict=True))
     shown = [i for i, column in enumerate(header) if column not in HIDDEN]
-    cells = [shortened(columns[i]) for i in shown]
+    moments = [text for i in shown for text in columns[i] if is_moment(text)]
+    days = {text[:10] for text in moments}
     count = "1 window" if len(body) == 1 else f"{len(body)} windows"
     more = f"the first {WINDOW_ROWS} of {count}" if many else count
-    day = {text[:10] for i in shown for text in columns[i] if is_moment(text)}
-    on = f", on {next(iter(day))}" if len(day) == 1 else ""
+    on = f", on {moments[0][:10]}" if len(days) == 1 else ""
+    begin = 11 if len(days) == 1 else 5
+    end = 19 if any(text[16:19] != ":00" for text in moments) else 16
+    cells = [[shortened(text, begin, end) for text in columns[i]] for i in shown]
     lines = [f"~~~{{table}} {title}: {more}{on}", ":class: windows", ""]
     lines += [
         line(header[i].replace("_", f"_{BREAK}") for i in shown),
@@ -114,14 +117,11 @@ def is_moment(text: str) -> bool:
     return len(text) > 10 and text[10] == "T"
 
 
-def shortened(column: tuple[str, ...]) -> list[str]:
-    """Return values as people write them: times without what is the same in all, short numbers."""
-    if all(map(is_moment, column)):
-        one_day = len({text[:10] for text in column}) == 1
-        seconds = any(text[16:19] != ":00" for text in column)
-        begin, end = 11 if one_day else 5, 19 if seconds else 16
-        return [text[begin:end].replace("T", " ") for text in column]
-    return [f"{float(text):.6g}" if is_number(text) else text for text in column]
+def shortened(text: str, begin: int, end: int) -> str:
+    """Return a value as people write it: of a time the characters from `begin` to `end`, a short number."""
+    if is_moment(text):
+        return text[begin:end].replace("T", " ")
+    return f"{float(text):.6g}" if is_number(text) else text
 
 
 def is_number(text: str) -> bool:
