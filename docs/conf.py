@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pygments.lexer import RegexLexer, words
+from pygments.lexer import RegexLexer
 from pygments.lexers.special import TextLexer
 from pygments.lexers.sql import SqlLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 import wex
-from wex.spec.vocabulary import RESERVED
+from wex.draw.highlight import TOKENS
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -24,25 +24,25 @@ from recipes import Recipe, Windows
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+KINDS = {
+    "space": Text,
+    "comment": Comment,
+    "keyword": Keyword,
+    "string": String,
+    "quoted": Name.Variable,
+    "number": Number,
+    "name": Name,
+    "operator": Operator,
+    "punctuation": Punctuation,
+}
+
 
 class WexLexer(RegexLexer):
     """Colours for specs."""
 
     name = "wex"
     aliases = ("wex", "wex-wrong")
-    tokens = {  # noqa: RUF012
-        "root": [
-            (r"\s+", Text),
-            (r"#.*", Comment),
-            (words(sorted(RESERVED), prefix=r"\b", suffix=r"\b"), Keyword),
-            (r"'(?:[^']|'')*'", String),
-            (r"`[^`]*`", Name.Variable),
-            (r"[0-9.]+(?:e[+-]?[0-9]+)?", Number),
-            (r"[^\W\d]\w*", Name),
-            (r"[-+*/%=<>!|&~?]", Operator),
-            (r"[\[\](){},:…]", Punctuation),
-        ]
-    }
+    tokens = {"root": [(pattern, KINDS[kind]) for kind, pattern in TOKENS]}  # noqa: RUF012
 
 
 class PatternLexer(SqlLexer):
@@ -65,7 +65,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
 pygments_dark_style = "github-dark"
 html_title = f"WEX {release}"
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "tour.ipynb"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo-light.svg"

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 import wex.automata  # (now, so that later imports do not replace the functions of these names)
 import wex.draw
 import wex.plot
+import wex.report
 import wex.threads  # noqa: F401  (forks wait for the imports below)
 from wex.api import __all__ as __all__
 
 __version__ = "0.1.0"
 
-for folder in ("automata", "draw", "plot"):  # these names are public functions
+for folder in ("automata", "draw", "plot", "report"):  # these names are public functions
     del globals()[folder]
 del folder
 

@@ -63,6 +63,7 @@ __all__ = [
     "optimise",
     "parse",
     "plot",
+    "report",
     "to_formula",
     "to_regex",
     "to_sql",
@@ -459,8 +460,8 @@ def plot(
     >>> import wex
     >>> spec = "stream s (x int) window rise match [x > x[-1]]+ keep longest"
     >>> chart = wex.plot(spec, {"x": [3, 1, 2, 4, 2]})
-    >>> [view.title.subtitle for view in chart.vconcat[:1]]
-    ['5 events; 2 windows']
+    >>> chart.to_dict()["vconcat"][0]["title"]["subtitle"]
+    '5 events; 2 windows'
     >>> chart.save("rise.svg")  # doctest: +SKIP
     """
     from wex.plot.chart import plot  # noqa: PLC0415
@@ -474,6 +475,42 @@ def plot(
         order_by=order_by,
         width=width,
     )
+
+
+def report(
+    spec: SpecLike,
+    data: Data,
+    path: str | PathLike[str],
+    *,
+    windows: Data | None = None,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: str | Iterable[str] | None = None,
+) -> None:
+    """Write a page about a spec and its windows in some data: one file of HTML that needs no network.
+
+    It has the streams with their windows and overlap, a table of windows, the distribution of their
+    lengths, gaps and measures, the automata, what is proved of the spec, and for each window, event by
+    event, why it opened and closed. It stays below 5 MB: of much data it says what was left out.
+
+    Parameters
+    ----------
+    spec, data, partition_by, order_by
+        As for `find`.
+    path
+        The file to write, which ends in ``.html``.
+    windows
+        The windows, if they were found before, such as the output of a job on Spark. If they do not
+        fit the events there is a DataError.
+
+    >>> import pathlib, tempfile, wex
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rise.html")
+    >>> wex.report("stream s (x int) window rise match [x > x[-1]]+", {"x": [1, 2, 3, 1, 5]}, path)
+    >>> path.read_text("utf-8").startswith("<!doctype html>")
+    True
+    """
+    from wex.report.page import report  # noqa: PLC0415
+
+    report(spec, data, path, windows=windows, partition_by=partition_by, order_by=order_by)
 
 
 # --- Analysis

@@ -69,6 +69,24 @@ class WindowReport:
         return "whether the starts held are bounded is not known"
 
     @property
+    def labels_in_words(self) -> tuple[str, str] | None:
+        """Return whether labels are unambiguous, and why; None: the window has no labels."""
+        if self.labels is None:
+            return None
+        told = {True: "unambiguous", False: "ambiguous", None: "unknown"}[self.labels.holds]
+        why = "the preferred way decides" if told == "ambiguous" else self.labels.reason
+        return told, why
+
+    @property
+    def keeps_in_words(self) -> list[str]:
+        """Return a sentence about each aggregate that keeps values of events."""
+        return [
+            f"{aggregate} keeps a value of {'each event' if most is None else f'at most {most:,} events'} "
+            "since the oldest start that is held"
+            for aggregate, most in self.keeps
+        ]
+
+    @property
     def answers(self) -> dict[str, Answer]:
         """Return the answers by name."""
         return {

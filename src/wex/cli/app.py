@@ -14,7 +14,19 @@ from wex.cli import ENGINE_FAILED, FINE, INTERRUPTED, MISTAKE
 from wex.cli.terminal import announce_compiling, fail, guarded, hide_pandas
 from wex.errors import did_you_mean
 
-COMMANDS = ("check", "demo", "draw", "equiv", "explain", "find", "plot", "run", "sql", "translate")
+COMMANDS = (
+    "check",
+    "demo",
+    "draw",
+    "equiv",
+    "explain",
+    "find",
+    "plot",
+    "report",
+    "run",
+    "sql",
+    "translate",
+)
 SPARK_COMMANDS = ("demo", "run", "sql")
 
 

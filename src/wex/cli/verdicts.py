@@ -51,13 +51,10 @@ def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[str]
         yield from (f"      {line}".rstrip() for line in timeline.lines())
     for name, answer in window.answers.items():
         yield f"    {name:<8} {answer!s:<20} {answer.reason}"
-    if window.labels is not None:
-        told = {True: "unambiguous", False: "ambiguous", None: "unknown"}[window.labels.holds]
-        why = "the preferred way decides" if told == "ambiguous" else window.labels.reason
+    if window.labels_in_words is not None:
+        told, why = window.labels_in_words
         yield f"    labels   {told:<20} {why}"
-    for aggregate, most in window.keeps:
-        events = "each event" if most is None else f"at most {most:,} events"
-        yield f"    {aggregate} keeps a value of {events} since the oldest start that is held"
+    yield from (f"    {sentence}" for sentence in window.keeps_in_words)
     for finding in window.findings:
         if finding.kind is not Kind.REMEDY:
             yield f"    note: {finding}"

@@ -8,13 +8,14 @@ that says how many they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import components
 from wex.automata.explore import backwards, explore
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 LEAST_NODES = 4  # of a summary, if there are so many states
 FEW_FINAL = 2  # final states that a summary keeps, however far they are
@@ -69,22 +70,30 @@ class Graph:
         return replace(self, nodes=nodes)
 
 
-def summary(graph: Graph, most: int) -> Graph:
-    """Return a graph of at most so many nodes: the graph itself, or what stands for it.
+def summaries(graph: Graph, most: int) -> Iterator[Graph]:
+    """Yield graphs of at most so many nodes, then of fewer and fewer: the graph, or what stands for it.
 
     >>> chain = Graph(
     ...     tuple(Node(str(at), final=at == 9) for at in range(10)),
     ...     tuple(Arrow(at, at + 1, "any") for at in range(9)),
     ... )
-    >>> [node.label for node in summary(chain, 5).nodes]
+    >>> [node.label for node in next(summaries(chain, 5)).nodes]
     ['0', '1', '2', '… 6 more states', '9']
     """
-    if len(graph.nodes) <= most:
-        return graph
-    merged = _without_cycles(graph)
-    if len(merged.nodes) < min(LEAST_NODES, most):
-        merged = graph  # most states are in one component: its beginning says more
-    return merged if len(merged.nodes) <= most else _beginning(merged, most)
+    merged, order = graph, None
+    for count in range(max(2, min(most, len(graph.nodes))), 1, -1):
+        if order is None and len(graph.nodes) > count:
+            merged = _without_cycles(graph)
+            if len(merged.nodes) < LEAST_NODES:
+                merged = graph  # most states are in one component: its beginning says more
+            order = in_breadth(merged)
+        yield merged if order is None or len(merged.nodes) <= count else _near(merged, order, count)
+
+
+def in_breadth(graph: Graph) -> list[int]:
+    """Return the nodes in the order of a search in breadth, and then those that it does not reach."""
+    order, _ = explore([0], graph.successors().__getitem__)
+    return order + sorted(set(range(len(graph.nodes))).difference(order))
 
 
 def _without_cycles(graph: Graph) -> Graph:
@@ -95,14 +104,13 @@ def _without_cycles(graph: Graph) -> Graph:
     return _merged(graph, members, f"{{}} {graph.noun}s", "they reach each other")
 
 
-def _beginning(graph: Graph, most: int) -> Graph:
-    """Return the graph of the nodes nearest to the first one, with one node for the rest."""
-    order, _ = explore([0], graph.successors().__getitem__)
-    order += sorted(set(range(len(graph.nodes))).difference(order))
+def _near(graph: Graph, order: Sequence[int], most: int) -> Graph:
+    """Return the graph of the first nodes in an order, with one node for the rest."""
     final = [at for at in order if graph.nodes[at].final]
     ends = final if len(final) <= FEW_FINAL else []
     kept = set(ends[: max(0, most - 2)])
-    kept.update([at for at in order if at not in kept][: max(1, most - 1 - len(kept))])
+    near = (at for at in order if at not in kept)
+    kept.update(list(islice(near, max(1, most - 1 - len(kept)))))
     groups = [at if at in kept else -1 for at in range(len(graph.nodes))]
     return _merged(graph, groups, f"… {{}} more {graph.noun}s", "they are farther away")
 

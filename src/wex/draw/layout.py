@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from wex.automata.explore import explore
+from wex.draw.graph import in_breadth
 from wex.draw.svg import ADVANCE, LINE, Box, width_of, wrapped
 from wex.errors import WexError
 
@@ -167,7 +167,7 @@ def _layers(graph: Graph, *, deep: bool) -> list[int]:
     What comes before is decided by a search in depth or in breadth. In depth, no arrow of a graph
     without cycles leads back; in breadth, there are fewer layers.
     """
-    order = _in_depth(graph) if deep else _in_breadth(graph)
+    order = _in_depth(graph) if deep else in_breadth(graph)
     place = {node: at for at, node in enumerate(order)}
     later: list[list[int]] = [[] for _ in order]
     for arrow in graph.arrows:
@@ -179,12 +179,6 @@ def _layers(graph: Graph, *, deep: bool) -> list[int]:
             if after != node:
                 layers[after] = max(layers[after], layers[node] + 1)
     return layers
-
-
-def _in_breadth(graph: Graph) -> list[int]:
-    successors = graph.successors()
-    order, _ = explore([0], successors.__getitem__)
-    return order + sorted(set(range(len(graph.nodes))).difference(order))
 
 
 def _in_depth(graph: Graph) -> list[int]:

@@ -79,14 +79,17 @@ def report_parts(report: Report) -> Iterator[Markup]:
 def _window(meaning: Meaning, index: int, window: WindowReport) -> Iterator[Markup]:
     verdict = window.held.verdict
     badge = tag("span", verdict.upper(), cls=f"wex-badge {BADGES[verdict]}")
-    yield tag("h4", window.name, badge)
+    yield tag("h4", tag("span", window.name), badge)
     yield tag("p", window.sentence)
     shown = held_timeline(meaning, index, window)
     if shown is not None:
         caption, timeline = shown
         yield tag("p", caption, cls="wex-muted")
         yield Markup(timeline.svg(f"{window.name}: {caption}"))
-    yield table((name, str(answer), answer.reason) for name, answer in window.answers.items())
+    rows = [(name, str(answer), answer.reason) for name, answer in window.answers.items()]
+    rows += [] if window.labels_in_words is None else [("labels", *window.labels_in_words)]
+    yield table(rows)
+    yield from (tag("p", sentence) for sentence in window.keeps_in_words)
     yield from _findings(window.findings)
 
 

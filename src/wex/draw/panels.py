@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.draw import arrows, svg
-from wex.draw.graph import summary
+from wex.draw.graph import summaries
 from wex.draw.layout import ENTRY, RADIUS, layout_of, node_width
 from wex.draw.svg import LINE, SMALL, coordinates, shortened, width_of
 
@@ -97,15 +97,13 @@ def placed(panel: Panel) -> PlacedPanel:
 
 
 def _readable(graph: Graph) -> Layout:
-    """Return a layout that is not too wide, of as many nodes as possible."""
-    most = min(len(graph.nodes), MOST_NODES)
-    while True:
-        drawn = summary(graph, most)
-        if len(drawn.arrows) <= MOST_ARROWS or most <= 2:
+    """Return a layout that is not too wide: of the graph, or of the largest summary that fits."""
+    for drawn in summaries(graph, MOST_NODES):
+        if len(drawn.arrows) <= MOST_ARROWS:
             layout = _narrow(drawn)
-            if layout.width <= WIDEST or most <= 2:
+            if layout.width <= (WIDEST if drawn is graph else WIDE):
                 return layout
-        most -= 1
+    return _narrow(drawn)  # two nodes with very long texts
 
 
 def _narrow(graph: Graph) -> Layout:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from wex.analysis.describe import named_guards
+from wex.analysis.describe import fields_read, named_guards
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import SILENT, Budget
 from wex.analysis.subject import Subject
+from wex.analysis.witness import complete_events, table_of
+from wex.automata.explore import Exploration
 from wex.compile.automaton_pairs import pairs_of
 from wex.compile.guards import basic_predicates
 from wex.compile.ksla import TRUE
 from wex.compile.to_predicate import names_of_lets, predicate_of, with_lets
 from wex.draw.graph import Graph, Node, arrows_of
 from wex.draw.panels import Panel
+from wex.draw.timeline import value_text
 from wex.errors import WexError, did_you_mean
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
@@ -23,7 +26,10 @@ from wex.stages import compile_window
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import pyarrow as pa
+
     from wex.analysis.regions.contexts import Contexts
+    from wex.analysis.regions.graph import Step
     from wex.compile.automaton_pairs import AutomatonPair
     from wex.compile.ksla import KSLA
     from wex.compile.window import CompiledWindow
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 
 LONG = 24  # characters of a predicate that gets a short name if it occurs on several arrows
 SHORT_NAMES = "pqrstuvwxyz"
+FEW_REGIONS = 8  # each of which is explained by an example
 MOST_PAIRS = 4  # of prefix and window automata of one window
 OF_PREFIX = {
     "start": "before the first event of the stream",
@@ -145,11 +152,31 @@ def _of_regions(meaning: Meaning, index: int) -> Panel:
         for region in range(len(regions.edges))
     )
     count = "1 region" if len(nodes) == 1 else f"{len(nodes):,} regions"
-    exact = "" if regions.exact else "; it has more paths than there are streams"
+    exact = "" if regions.exact else ", not exact: some paths are those of no stream"
     names, short = _names(meaning, subject.window.compiled)
     labels, explained = _labels(_steps(meaning, subject, contexts, names), short)
     graph = Graph(nodes, arrows_of(labels), "region")
+    explained += tuple(_examples(meaning, index, contexts)) if len(nodes) <= FEW_REGIONS else ()
     return Panel(title, f"{count}, by {regions.method}{exact}", graph, OF_REGIONS, explained)
+
+
+def _examples(meaning: Meaning, index: int, contexts: Contexts) -> Iterator[tuple[str, str]]:
+    """Yield for each region the values of events that lead to it, by a shortest path."""
+    regions, names = contexts.regions, fields_read(meaning, index)
+    numbers: Exploration[int, Step] = Exploration([0])
+    for region in numbers:
+        for step in regions.edges[region]:
+            numbers.reach(step[1], step)
+    for region in sorted(set(numbers) - {0}) if names else ():
+        streams = regions.streams(numbers.path_to(numbers[region]), ())
+        if streams is not None:
+            stream = table_of(meaning, complete_events(contexts, streams[0]))
+            columns = (f"{name} = {_values(stream.column(name))}" for name in names)
+            yield str(region), f"for example, after {'; '.join(columns)}"
+
+
+def _values(column: pa.ChunkedArray) -> str:
+    return ", ".join(map(value_text, column.to_pylist()))
 
 
 def _events_before(levels: Sequence[int], region: int) -> str:

@@ -26,10 +26,10 @@ PALETTE: dict[Theme, dict[str, str]] = {
         "rule": "#d0d7de",
         "state": "#eef6fb",
         "dead": "#f3f3f3",
-        "blue": "#0072b2",
+        "blue": "#006ba8",
         "green": "#00795a",
-        "orange": "#b35900",
-        "purple": "#a8487f",
+        "orange": "#a35200",
+        "purple": "#9c3f75",
         "red": "#b3261e",
     },
     "dark": {

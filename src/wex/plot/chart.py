@@ -132,7 +132,7 @@ def _stream(seen: StreamWindows, texts: dict[tuple[str, ...], int], key: object)
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return NULL if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # --- The specification
@@ -179,7 +179,7 @@ def specification_of(
 def _key(seen: StreamWindows, stream: int) -> str:
     (texts,) = seen.key_texts(np.array([stream]))
     parts = zip(seen.batch.keys, texts, strict=True) if texts else ()
-    return ", ".join(f"{name} {text or NULL}" for name, text in parts)
+    return ", ".join(f"{name} {text}" for name, text in parts)
 
 
 def _views(

@@ -17,7 +17,7 @@ from wex.engine.input.prepare import PreparedInput
 from wex.errors import DataError, WexError, did_you_mean
 from wex.spec import meaning as meaning_of
 from wex.spec.arguments import with_arguments
-from wex.spec.types import DATE, INT, NUMBERS, OTHER, REAL, TIMESTAMP
+from wex.spec.types import DATE, FIELD_TYPES, INT, NUMBERS, OTHER, REAL, STRING, TIMESTAMP
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -179,6 +179,21 @@ def found(
 
 
 # --- Windows that were found elsewhere
+
+
+def window_fields(spec: tree.Spec) -> dict[str, Type]:
+    """Return the columns of a table of windows and their types."""
+    meaning = meaning_of(spec)
+    fields = {name.text: meaning.fields[name.text] for name in spec.stream.partition_by}
+    fields |= {"window_name": STRING, "start_index": INT, "end_index": INT}
+    if spec.stream.order_by:
+        time = meaning.fields[spec.stream.order_by[0].text]
+        fields |= {"window_start": time, "window_end": time}
+    for measures in meaning.measures:
+        for name, type_ in measures.items():
+            # The language has no fields of the other types: they pass through as they are.
+            fields[name] = type_ if type_.name in FIELD_TYPES and type_ != STRING else OTHER
+    return fields
 
 
 def fitted(spec: tree.Spec, batch: Batch, windows: pa.Table) -> tuple[pa.Table, Ints]:
