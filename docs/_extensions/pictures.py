@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,5 +97,8 @@ class Drawing(NamedFiles):
         """Return the drawing as a part of the page."""
         spec = wex.parse(self.content_of(self.arguments[0]))
         what, window = self.options.get("what", "automata"), self.options.get("window")
-        drawing = wex.draw(spec, what, window).svg
-        return [nodes.raw("", f'<div class="drawing">{drawing}</div>', format="html")]
+        drawing = wex.draw(spec, what, window)
+        # Each graph by itself: on a narrow screen they stand below each other.
+        single = [replace(drawing, groups=[[panel]]) for group in drawing.groups for panel in group]
+        shown = "".join(part.svg for part in single)
+        return [nodes.raw("", f'<div class="drawing">{shown}</div>', format="html")]
