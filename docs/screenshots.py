@@ -21,6 +21,7 @@ import tempfile
 import urllib.request
 from itertools import count, product
 from pathlib import Path
+from typing import Any
 
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
@@ -102,18 +103,18 @@ class Tab:
     def __init__(self, socket: WebSocketClientConnection) -> None:
         self.socket, self.numbers = socket, count(1)
 
-    async def call(self, method: str, **params: object) -> dict[str, object]:
+    async def call(self, method: str, **params: object) -> Any:
         """Call a method of the protocol and return its result."""
         number = next(self.numbers)
         await self.socket.write_message(
             json.dumps({"id": number, "method": method, "params": params})
         )
         while True:
-            message = json.loads(await self.socket.read_message())  # events in between are ignored
-            if message.get("id") == number:
+            message = json.loads(await self.socket.read_message() or "{}")
+            if message.get("id") == number:  # events in between are ignored
                 return message.get("result", message)
 
-    async def value(self, script: str) -> object:
+    async def value(self, script: str) -> Any:
         """Return the value of a script."""
         result = await self.call("Runtime.evaluate", expression=script, returnByValue=True)
         return result["result"]["value"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 import wex
@@ -47,6 +48,12 @@ class NamedFiles(SphinxDirective):
         if found is None:
             raise self.error(f"there is no file {name} beside this page, and no block in it")
         return found[1]
+
+    def parsed(self, lines: list[str]) -> list[nodes.Node]:
+        """Return the nodes of some lines of Markdown."""
+        box = nodes.container()
+        self.state.nested_parse(StringList(lines, self.arguments[0]), 0, box)
+        return list(box.children)
 
 
 def events_of(spec: str, data: str) -> pa.Table:

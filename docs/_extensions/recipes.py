@@ -11,10 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docutils import nodes
-from docutils.statemachine import StringList
 from pictures import NamedFiles, events_of
-from sphinx.util.docutils import SphinxDirective
 
 import wex
 from wex.engine.files.writing import write_table
@@ -22,13 +19,15 @@ from wex.engine.files.writing import write_table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from docutils import nodes
+
 DATA_ROWS = 6  # of the data that a page shows
 WINDOW_ROWS = 12
 BREAK = "\u200b"  # a line of a heading may end here
 HIDDEN = ("window_name", "start_index", "end_index")  # the same, or told by the times
 
 
-class Recipe(SphinxDirective):
+class Recipe(NamedFiles):
     """Show a recipe."""
 
     required_arguments = 1
@@ -46,9 +45,7 @@ class Recipe(SphinxDirective):
             *table(windows, f"{{download}}`{name}.windows.csv`"),
             *included(f"{name}.csv", "csv", len(data) - 1),
         ]
-        box = nodes.container(classes=["recipe"])
-        self.state.nested_parse(StringList(text, name), 0, box)
-        return box.children
+        return self.parsed(text)
 
 
 class Windows(NamedFiles):
@@ -64,10 +61,7 @@ class Windows(NamedFiles):
             path = Path(folder) / "windows.csv"
             write_table(found, path)
             windows = rows(path)
-        box = nodes.container()
-        text = table(windows, f"The windows of `{self.arguments[0]}`")
-        self.state.nested_parse(StringList(text, self.arguments[0]), 0, box)
-        return box.children
+        return self.parsed(table(windows, f"The windows of `{self.arguments[0]}`"))
 
 
 def rows(path: Path) -> list[list[str]]:
