@@ -32,7 +32,13 @@ def test_every_recipe_is_in_the_list_of_recipes() -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_data_is_that_of_the_script(name: str) -> None:
-    assert recipe_file(name, ".csv").read_text("utf-8") == SCRIPT["data"](name)
+    made = SCRIPT["data"](SCRIPT["RECIPES"][name])
+    assert recipe_file(name, ".csv").read_text("utf-8") == made
+
+
+def test_the_data_of_the_first_page_is_that_of_the_script() -> None:
+    made = SCRIPT["data"](SCRIPT["amazon"])
+    assert (COOKBOOK.parent / "amazon.csv").read_text("utf-8") == made
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DATA_ROWS = 6  # of the data that a page shows
 WINDOW_ROWS = 12
+TIME = re.compile(r"\d{4}-\d\d-\d\d(T|$)")  # a timestamp or a date
 BREAK = "\u200b"  # a line of a heading may end here
 HIDDEN = ("window_name", "start_index", "end_index")  # the same, or told by the times
 
@@ -85,15 +86,18 @@ def table(windows: list[list[str]], title: str) -> list[str]:
     many = len(body) > WINDOW_ROWS + 2
     columns = list(zip(*(body[:WINDOW_ROWS] if many else body), strict=True))
     shown = [i for i, column in enumerate(header) if column not in HIDDEN]
-    moments = [text for i in shown for text in columns[i] if is_moment(text)]
-    days = {text[:10] for text in moments}
+    times = [text for i in shown for text in columns[i] if TIME.match(text)]
+    days, years = {text[:10] for text in times}, {text[:4] for text in times}
     count = "1 window" if len(body) == 1 else f"{len(body)} windows"
     more = f"the first {WINDOW_ROWS} of {count}" if many else count
-    on = f", on {moments[0][:10]}" if len(days) == 1 else ""
-    begin = 11 if len(days) == 1 else 5
-    end = 19 if any(text[16:19] != ":00" for text in moments) else 16
+    begin, when = 0, ""  # of a time what is the same in all is told once
+    if len(days) == 1:
+        begin, when = 11, f", on {times[0][:10]}"
+    elif len(years) == 1:
+        begin, when = 5, f", in {times[0][:4]}"
+    end = 19 if any(text[16:19] not in ("", ":00") for text in times) else 16
     cells = [[shortened(text, begin, end) for text in columns[i]] for i in shown]
-    lines = [f"~~~{{table}} {title}: {more}{on}", ":class: windows", ""]
+    lines = [f"~~~{{table}} {title}: {more}{when}", ":class: windows", ""]
     lines += [
         line(header[i].replace("_", f"_{BREAK}") for i in shown),
         line("---:" if all(map(is_number, column)) else "---" for column in cells),
@@ -106,14 +110,9 @@ def line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def is_moment(text: str) -> bool:
-    """Tell whether a value is a timestamp."""
-    return len(text) > 10 and text[10] == "T"
-
-
 def shortened(text: str, begin: int, end: int) -> str:
     """Return a value as people write it: of a time the characters from `begin` to `end`, a short number."""
-    if is_moment(text):
+    if TIME.match(text):
         return text[begin:end].replace("T", " ")
     return f"{float(text):.6g}" if is_number(text) else text
 

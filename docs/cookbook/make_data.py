@@ -87,12 +87,12 @@ def made_logins(random: Random) -> Iterator[Row]:
     """Yield logins: people mistype a password once or twice, a guesser many times."""
     yield ("account", "ts", "ok")
     for account, failures in (("ann", (0, 1, 0, 2, 0)), ("bob", (1, 9, 0)), ("cem", (0, 6, 1, 0))):
-        now = MONDAY + timedelta(minutes=random.randrange(30))
+        now = MONDAY + timedelta(minutes=random.randrange(3))
         for failed in failures:
             for i in range(failed + 1):
                 yield account, now, str(i == failed).lower()
-                now += timedelta(seconds=random.randrange(3, 9))
-            now += timedelta(minutes=random.randrange(20, 90))
+                now += timedelta(seconds=random.randrange(5, 20))
+            now += timedelta(minutes=random.randrange(1, 4))
 
 
 def made_load(random: Random) -> Iterator[Row]:
@@ -213,6 +213,14 @@ def electrocardiogram(_: Random) -> Iterator[Row]:
     yield from ((row["n"], row["h"]) for row in examples.data("ecg").to_pylist())
 
 
+def amazon(_: Random) -> Iterator[Row]:
+    """Yield the stock of the first page of the site: monthly prices of Amazon, 2004 to 2010."""
+    yield ("symbol", "month", "price")
+    for row in examples.data("stocks").to_pylist():
+        if row["symbol"] == "AMZN" and row["day"].year >= 2004:
+            yield row["symbol"], row["day"], row["price"]
+
+
 def two_stocks(_: Random) -> Iterator[Row]:
     """Yield monthly prices of two stocks, 2000 to 2010."""
     yield ("symbol", "month", "price")
@@ -243,18 +251,19 @@ RECIPES: dict[str, Callable[[Random], Iterator[Row]]] = {
 }
 
 
-def data(name: str) -> str:
-    """Return the data of a recipe, as CSV."""
+def data(source: Callable[[Random], Iterator[Row]]) -> str:
+    """Return data as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(RECIPES[name](Random(2026)))
+    csv.writer(text, lineterminator="\n").writerows(source(Random(2026)))
     return text.getvalue()
 
 
 def main() -> None:
-    """Write the data and the windows of every recipe."""
-    for name in RECIPES:
+    """Write the data and the windows of every recipe, and the data of the first page."""
+    (HERE.parent / "amazon.csv").write_text(data(amazon), "utf-8")
+    for name, source in RECIPES.items():
         folder = HERE / name
-        (folder / f"{name}.csv").write_text(data(name), "utf-8")
+        (folder / f"{name}.csv").write_text(data(source), "utf-8")
         windows = wex.find_in_file(folder / f"{name}.wex", folder / f"{name}.csv")
         write_table(windows, folder / f"{name}.windows.csv")
 
