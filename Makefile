@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak fuzz torture lint bench bench-peers docs format pin clean
+.PHONY: help setup demo test soak fuzz torture lint bench bench-peers docs screenshots format pin clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -52,8 +52,11 @@ bench-peers: setup  ## Compare with Flink SQL: matches and speed (installs Flink
 
 docs: $(READY)  ## Build the documentation into docs/_build/html
 	$(BIN)/python docs/make_pictures.py
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+screenshots: docs  ## Make screenshots of every page of the documentation, with Chromium
+	$(BIN)/python docs/screenshots.py
 
 format: $(READY)  ## Rewrite the code in the project's style
 	$(BIN)/ruff format .

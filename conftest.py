@@ -5,6 +5,7 @@
   know the last one as `last_spec`.
 - a `wex` or `csv` block behind a comment `<!-- file: NAME -->` is written to that file, too.
 - `console` blocks run: `$ command` and what it prints.
+- the files of a recipe (`{recipe} NAME`) are copied to the folder; its spec is the last one of the page.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from sybil import Example, Sybil
+from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 import wex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Warnings about specs cost an analysis each; tests of them switch the logger on.
 logging.getLogger("wex").setLevel(logging.ERROR)
@@ -102,6 +107,18 @@ def _write_file(example: Example) -> None:
         Path(named[1]).write_text(str(example.parsed), "utf-8")
 
 
+def _recipes(document: Document) -> Iterator[Region]:
+    for match in re.finditer(r"^```\{recipe\} (\S+)$", document.text, re.MULTILINE):
+        yield Region(match.start(), match.end(), match[1], _copy_recipe)
+
+
+def _copy_recipe(example: Example) -> None:
+    name, folder = str(example.parsed), Path(example.path).parent
+    for file in folder.glob(f"{name}.*"):
+        shutil.copy(file, file.name)
+    example.namespace["_stream"] = (folder / f"{name}.wex").read_text("utf-8")
+
+
 def _text_before(example: Example) -> str:
     return example.document.text[: example.start].rstrip()
 
@@ -130,6 +147,7 @@ pytest_collect_file = Sybil(
         CodeBlockParser("csv", _write_file),
         CodeBlockParser("sql", _write_file),
         CodeBlockParser("console", _console_block),
+        _recipes,
     ],
     patterns=["*.md"],
     setup=_enter_folder,

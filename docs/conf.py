@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from pygments.lexer import RegexLexer
 from pygments.lexers.special import TextLexer
 from pygments.lexers.sql import SqlLexer
@@ -9,6 +14,15 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 import wex
 from wex.draw.highlight import TOKENS
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+from file_names import with_captions
+from pictures import Drawing, Plot
+from recipes import Recipe, Windows
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 KINDS = {
     "space": Text,
@@ -41,24 +55,51 @@ class PatternLexer(SqlLexer):
     }
 
 
+logging.getLogger("wex").setLevel(logging.ERROR)  # unbounded windows are shown on purpose
+
 project = "WEX"
 author = "the WEX developers"
+copyright = "2026 the WEX developers, Apache License 2.0"  # noqa: A001
 version = release = wex.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"WEX {release}"
-exclude_patterns = ["_build", "tour.ipynb"]
+exclude_patterns = ["_build", "_extensions", "tour.ipynb"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo-light.svg"
+html_theme_options = {
+    "light_logo": "logo-light.svg",
+    "dark_logo": "logo-dark.svg",
+    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#00609a"},
+    "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
+}
+myst_enable_extensions = ["deflist"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 
 
-def setup(app: object) -> None:
-    """Register the lexers."""
-    app.add_lexer("wex", WexLexer)  # type: ignore[attr-defined]
-    app.add_lexer("wex-wrong", WexLexer)  # type: ignore[attr-defined]
-    app.add_lexer("sql", PatternLexer)  # type: ignore[attr-defined]
-    app.add_lexer("epl", PatternLexer)  # type: ignore[attr-defined]
-    app.add_lexer("csv", TextLexer)  # type: ignore[attr-defined]
+def setup(app: Sphinx) -> None:
+    """Register lexers and directives, and show the names of files above their blocks."""
+    for name, lexer in (
+        ("wex", WexLexer),
+        ("wex-wrong", WexLexer),
+        ("sql", PatternLexer),
+        ("epl", PatternLexer),
+        ("csv", TextLexer),
+    ):
+        app.add_lexer(name, lexer)
+    app.add_directive("recipe", Recipe)
+    app.add_directive("windows", Windows)
+    app.add_directive("plot", Plot)
+    app.add_directive("drawing", Drawing)
+    app.connect("source-read", name_blocks)
+
+
+def name_blocks(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Put the names of files above the blocks of a page."""
+    source[0] = with_captions(source[0])
 
 
 myst_heading_anchors = 3  # headings that links point to

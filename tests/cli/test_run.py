@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +16,8 @@ import wex
 from tests.cli.commands import TREND, letters, run
 from wex import examples
 from wex.examples import market
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_parquet_to_parquet_and_not_over_it(tmp_path: Path) -> None:
@@ -52,6 +58,29 @@ def test_csv_of_ones_own(tmp_path: Path) -> None:
     expected = wex.find(examples.spec("trend"), table)
     written = [csv.read_csv(file) for file in sorted((tmp_path / "out.csv").glob("part-*.csv"))]
     assert sum(part.num_rows for part in written) == expected.num_rows
+
+
+def test_the_job_of_the_tutorial(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+    for name in ("alarm.wex", "fridges.csv"):
+        block = re.search(rf"<!-- file: {name} -->\n```\w+\n(.*?)```", page, re.DOTALL)
+        assert block
+        (tmp_path / name).write_text(block[1])
+    job = re.search(r":caption: job.py\n\n(.*?)```", page, re.DOTALL)
+    assert job
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, "-c", job[1]],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if "alarm" in line]
+    found = sorted((row[0].strip(), row[-1].strip()) for row in rows)
+    assert found == [("F1", "9.1"), ("F2", "10.4")]
 
 
 def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
