@@ -9,7 +9,6 @@ import click
 from wex.cli import FINE
 from wex.cli.inputs import Reading, check_inputs, input_options, options_of_the_shell
 from wex.cli.terminal import (
-    counted,
     deliver,
     read_spec,
     reading_progress,
@@ -18,6 +17,7 @@ from wex.cli.terminal import (
 from wex.engine.files.sources import refuse_overwriting
 from wex.engine.files.writing import check_output
 from wex.engine.find import find_in_files
+from wex.errors import counted
 
 
 @click.command(short_help="Find windows in files.")

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from wex import limits
 from wex.engine.kernels.compiled import before_compiling
-from wex.errors import SpecError, WexError, clean
+from wex.errors import SpecError, WexError, clean, counted
 from wex.spec import load, parse_bytes
 from wex.spec.types import UNITS
 
@@ -76,15 +76,6 @@ def rows_table(table: pa.Table) -> Table:
     for row in shown_rows(table):
         shown.add_row(*map(clean, row))
     return shown
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "window"), counted(1200, "event")
-    ('1 window', '1,200 events')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def read_spec(path: str) -> Spec:
