@@ -12,9 +12,11 @@ import wex
 from wex import examples
 from wex.draw.notebook import html_of
 from wex.draw.timeline import held_timeline
+from wex.plot.files import save
 from wex.spec import meaning
 
 FOLDER = Path(__file__).parent / "pictures"
+CHART = "stocks.svg"
 UNBOUNDED = "stream readings (temp real) window hot match [temp > 90] any* [temp < 80]"
 SLIDING = "stream readings (temp real) window hour match any{60}"
 
@@ -37,7 +39,14 @@ def pictures() -> dict[str, str]:
     }
 
 
+def write_charts() -> None:
+    """Write the charts that README.md shows; their letters are as wide as the fonts of this machine."""
+    chart = wex.plot(examples.spec("stocks"), examples.data("stocks"), key="AAPL")
+    save(chart, FOLDER / CHART)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    write_charts()
     for name, content in pictures().items():
         (FOLDER / name).write_text(f"{content}\n", "utf-8")
