@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import wex.automata  # (now, so that later imports do not replace the functions of these names)
 import wex.draw
@@ -43,3 +43,12 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Let a notebook show Arrow tables, such as windows, as tables: `%load_ext wex`."""
+    from wex.draw.notebook import html_of  # noqa: PLC0415
+
+    shell.display_formatter.formatters["text/html"].for_type_by_name(
+        "pyarrow.lib", "Table", html_of
+    )

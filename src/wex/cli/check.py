@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from wex.cli import FINDING, FINE, MISTAKE
-from wex.cli.terminal import PATH, as_json, out, print_json, read_spec
+from wex.cli.terminal import PATH, as_json, out, print_json, read_spec, working
 from wex.errors import WexError, clean
 from wex.spec import Meaning, meaning
 
@@ -46,7 +46,8 @@ def check(path: str, json_wanted: bool, effort: int | None) -> int:
     from wex.analysis.check import check as analyse  # noqa: PLC0415  (loads the solver)
     from wex.cli import verdicts  # noqa: PLC0415
 
-    report = analyse(spec, effort)
+    with working("analysing what the spec can hold on any stream …"):
+        report = analyse(spec, effort)
     if json_wanted:
         analysis = verdicts.as_json(report)
         print_json({"spec": path, "ok": True, **summary(resolved), "analysis": analysis})

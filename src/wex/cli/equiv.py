@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wex.cli import FINDING, FINE
-from wex.cli.terminal import PATH, out, print_json, read_spec
+from wex.cli.terminal import PATH, out, print_json, read_spec, working
 from wex.errors import clean
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def equiv(a: str, b: str, json_wanted: bool) -> int:
     """
     from wex.analysis.compare import equivalent  # noqa: PLC0415  (loads the solver)
 
-    comparison = equivalent(read_spec(a), read_spec(b))
+    first, second = read_spec(a), read_spec(b)
+    with working("comparing on all streams …"):
+        comparison = equivalent(first, second)
     if json_wanted:
         print_json(_as_json(comparison))
     else:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+import threading
 import time
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -155,6 +156,24 @@ def _short(number: float) -> str:
         if number >= limit:
             return f"{number / limit:.3g}{letter}"
     return f"{number:.3g}"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say on standard error what takes more than two seconds, if that is a terminal."""
+    if not (sys.stderr and sys.stderr.isatty()):
+        yield
+        return
+    status = Console(file=sys.stderr).status(what)
+    timer = threading.Timer(SILENT_SECONDS, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 def announce_compiling() -> None:

@@ -6,6 +6,8 @@ from functools import singledispatch
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from wex.analysis.check import Report, WindowReport
 from wex.analysis.compare import SpecComparison
 from wex.analysis.explain import Explanation
@@ -16,6 +18,8 @@ from wex.draw.highlight import tokens
 from wex.draw.html import Markup, page_part, table, tag
 from wex.draw.subjects import of_ksla, of_pairs
 from wex.draw.timeline import held_timeline, timeline_of
+from wex.engine.files.writing import shown_rows
+from wex.errors import counted
 from wex.spec import meaning as meaning_of
 from wex.spec.tree import Spec
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from wex.draw.subjects import Groups
     from wex.spec import Meaning
 
+SHOWN = 20  # rows of a table
 BADGES = {"bounded": "wex-good", "unbounded": "wex-bad", "unknown": "wex-unsure"}
 COMPARED = {
     True: ("holds", "wex-good"),
@@ -140,3 +145,16 @@ def _drawn(label: str, groups: Groups, otherwise: object) -> str:
     if find_spec("igraph") is None:
         return page_part(tag("pre", str(otherwise)))
     return Drawing(label, groups).svg
+
+
+# --- Tables of windows
+
+
+@html_of.register(pa.Table)
+def _(windows: pa.Table) -> str:
+    shown = windows.slice(0, SHOWN)
+    head = tag("tr", *(tag("th", name) for name in shown.column_names))
+    rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in shown_rows(shown))
+    more = f", the first {SHOWN} shown" if windows.num_rows > SHOWN else ""
+    count = tag("p", f"{counted(windows.num_rows, 'row')}{more}", cls="wex-muted")
+    return page_part(tag("table", head, *rows), count)
