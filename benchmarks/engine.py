@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 EVENTS = 10_000_000
+ROWS = 100  # fed one by one
 
 TREND = """
 stream trades (price real)
@@ -166,27 +167,30 @@ def _shapes() -> Iterator[Row]:
         cpu(lambda: wex.find(keyed, streams), lambda: wex.find(keyed, stream)),
         1.5,
     )
-    three, one = wex.parse(THREE), wex.parse(TREND)
-    yield Row(
-        "three windows in one spec",
-        "one window",
-        cpu(lambda: wex.find(three, trades()), lambda: wex.find(one, trades())),
-        2,
+    # On one core: so many events are divided among all cores if nobody says otherwise.
+    three, one = (
+        partial(wex.find, wex.parse(spec), trades(), threads=1) for spec in (THREE, TREND)
     )
+    yield Row("three windows in one spec, one thread", "one window", cpu(three, one, 15), 2)
     yield Row(
         "a row beside 100,000 open starts",
         "a row beside 100",
         cpu(_feeding(100_000), _feeding(100), 100),
         1.5,
     )
+    yield Row(
+        "a row beside 100,000 open starts",
+        "an Arrow table of it",
+        cpu(_feeding(100_000), lambda: [pa.table({"x": [0.0]}) for _ in range(ROWS)], 20),
+        5,
+    )
 
 
 def _feeding(starts: int) -> Callable[[], object]:
-    """Return a function that feeds a processor one row, beside so many open starts."""
+    """Return a function that feeds a processor rows, one by one, beside so many open starts."""
     processor = wex.Processor(wex.parse(OPEN))
     processor.feed(pa.table({"x": np.zeros(starts)}))
-    row = pa.table({"x": np.zeros(1)})
-    return lambda: processor.feed(row)
+    return lambda: [processor.feed({"x": [0.0]}) for _ in range(ROWS)]
 
 
 def _ending_every(size: int) -> pa.Table:
@@ -235,6 +239,8 @@ def _late() -> Iterator[Row]:
         ("any{1,50000} keep longest", "match any{1,50000} keep longest", 200_000),
         ("having, keep shortest", "match any+ keep shortest " + HAVING, 20_000),
         ("having, keep disjoint", "match any+ keep disjoint " + HAVING, 20_000),
+        ("having, keep longest", "match any+ keep longest " + HAVING, 200_000),
+        ("having a limit, keep longest", "match any+ keep longest " + LIMITED, 200_000),
     ):
         spec = wex.parse(f"stream s (x real) window w {match}")
         much, half = (pa.table({"x": noise[:count]}) for count in (size, size // 2))
@@ -243,6 +249,7 @@ def _late() -> Iterator[Row]:
 
 
 HAVING = "measure max(x) as most having most > 2"
+LIMITED = "measure max(x) as most, count() as n having most < 2 and n >= 3"
 
 
 # --- Loops that people write

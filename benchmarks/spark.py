@@ -38,8 +38,9 @@ window trend
   match up [not down2]* down2
   measure avg(price) as mean, count() as n
 """)
-
-
+ONE_STREAM = wex.parse(
+    str(SPEC).replace("key int, ", "").replace("  partition by key\n", ""),
+)
 KEYS = (10, 1_000, 1_000_000)
 
 
@@ -49,6 +50,7 @@ def rows() -> Iterator[Row]:
         paths = {keys: str(_write(Path(folder), keys)) for keys in KEYS}
         yield from _compared(spark, paths)
         yield from _skewed(spark, Path(folder))
+        yield from _one_stream(spark, Path(folder))
         yield from _memory(spark, Path(folder))
         spark.stop()
 
@@ -105,6 +107,23 @@ def _skewed(spark: SparkSession, folder: Path) -> Iterator[Row]:
     frame = spark.read.parquet(str(_write(folder, 1_000, hot=0.9)))
     ours, before = _costs(partial(_found, frame), partial(_found, frame, shuffle="rows"))
     yield Row("one key with 90 % of the rows, time", 'shuffle="rows"', ours.time / before.time, 0.7)
+
+
+def _one_stream(spark: SparkSession, folder: Path) -> Iterator[Row]:
+    """Compare a stream without a key in ranges with one task, whose input is in several parts or in one."""
+    frame = spark.read.parquet(str(_write(folder, 1, 2 * EVENTS))).drop("key")
+    whole = frame.coalesce(1)
+
+    def found(rows: DataFrame, ranges: int) -> None:
+        _done(rows.transform(windows(ONE_STREAM, ranges=ranges)))
+
+    divided, task, alone = _costs(
+        partial(found, frame, 2), partial(found, frame, 1), partial(found, whole, 1)
+    )
+    what = "20 M events without a key in two ranges"
+    yield Row(f"{what}, time", "one task", divided.time / task.time, 0.65)
+    yield Row(f"{what}, time", "one task that reads them, too", divided.time / alone.time, 0.65)
+    yield Row(f"{what}, CPU", "one task", divided.cpu / task.cpu)
 
 
 def _memory(spark: SparkSession, folder: Path) -> Iterator[Row]:

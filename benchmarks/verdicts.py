@@ -128,7 +128,7 @@ KNOWN: dict[str, tuple[str, tuple[str, str, str]]] = {
     "rank of two times": ("stream s (sent timestamp, seen timestamp) window w match [sent < seen[-1]]{2}", ("2", "2", "2")),
     "5 seconds, 100 a second": (
         T + "assume at most 100 events in 1 second window w match [x > 0] any* [x < 0] within 5 seconds",
-        ("at most 600", "600", "at most 360,000"),
+        ("at most 600", "600", "at most 180,300"),
     ),
     "an event a minute": (T + "assume at most 1 event in 1 minute window w match [x > 0] any* [x < 0]", RISING),
     "pauses, 2 a second": (

@@ -15,7 +15,7 @@ from wex.analysis.explain import SHOWN
 from wex.compile.window import CompiledWindow
 from wex.spec import meaning
 
-HEAVY = ("lark", "z3", "numba", "numpy", "pyarrow", "pandas", "pyspark", "click", "rich")
+HEAVY = ("lark", "z3", "numba", "numpy", "pyarrow", "pandas", "pyspark", "click", "rich", "igraph")
 
 
 def test_importing_wex_loads_nothing_heavy() -> None:

@@ -29,11 +29,13 @@ def test_the_oracle_notices_what_is_wrong() -> None:
         ("match any+ keep all", 4),  # a start that ends and is held counts once
         ("match any+ keep longest", 1),
         ("match any+ keep disjoint", 1),
-        ("match any+ measure count() as size having size = 2 keep longest", 4),
+        ("match any+ measure count_if(ok) as size having size = 2 keep longest", 4),
+        ("match any+ measure count() as size having size = 2 keep longest", 2),
         ("match any+ measure count() as size having size = 1 keep shortest", 1),
         ("match any+ measure count() as size having size = 3 keep shortest", 3),
         ("match any{3} keep disjoint", 3),
-        ("match any{3} measure count() as size having size > 3 keep disjoint", 3),
+        ("match any{3} measure count_if(ok) as size having size > 3 keep disjoint", 3),
+        ("match any{3} measure count() as size having size > 3 keep disjoint", 0),
         ("match any{2} until [not ok]", 2),
     ],
 )
@@ -48,7 +50,7 @@ def test_the_oracle_counts_starts_as_they_are_held(clauses: str, held: int) -> N
     [
         "match ~(()) unpadded keep longest measure count_if(n = 0) as hits having hits = 1",
         "after ~([n = 2]*) match ([n = 2] | ())* until [floor(n, 2, 1) = 1] keep longest "
-        "measure count() as size having size <= 2",
+        "measure count_if(n = 2) as hits having hits <= 2",
     ],
 )
 def test_the_analysis_is_right_about_growth_under_having(clauses: str) -> None:

@@ -441,3 +441,26 @@ def test_a_compressed_output(rises: Path) -> None:
     assert gzip.decompress((rises.parent / "out.csv.gz").read_bytes()).startswith(
         b"symbol,window_name,"
     )
+
+
+def test_threads_change_nothing(tmp_path: Path) -> None:
+    path = str(saved(tmp_path, ".parquet"))
+    plain = run("find", str(STOCKS), path, "--json")
+    threaded = run("find", str(STOCKS), path, "--json", "--threads", "2")
+    assert (threaded.returncode, threaded.stdout) == (0, plain.stdout)
+
+
+@pytest.mark.parametrize(
+    ("threads", "says"),
+    [
+        ("0", "0 is not in the range x>=1"),
+        ("-1", "-1 is not in the range x>=1"),
+        ("x", "'x' is not a valid integer"),
+    ],
+)
+def test_a_number_of_threads_that_makes_no_sense(tmp_path: Path, threads: str, says: str) -> None:
+    path = str(saved(tmp_path, ".parquet"))
+    refused = run("find", str(STOCKS), path, "--threads", threads)
+    assert refused.returncode == 2
+    assert "--threads" in refused.stderr.decode()
+    assert says in refused.stderr.decode()

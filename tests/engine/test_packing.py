@@ -21,7 +21,7 @@ from wex.engine import external_sort
 from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
 from wex.engine.input import grouping
-from wex.engine.packing import EventOrder, blobs, rows_of, size_of
+from wex.engine.packing import EventOrder, KeyBuckets, TimeBuckets, blobs, rows_of, size_of
 from wex.errors import DataError
 from wex.spark.worker import partition_windows
 
@@ -32,7 +32,11 @@ def unpacked(
     """Return the sorted rows of each bucket, as a shuffle brings them: in any order of pieces."""
     stream = engine.stream
     first = stream.order_by[0] if stream.order_by else None
-    moved = [blob for piece in pieces for blob in blobs(piece, stream.partition_by, first, buckets)]
+    moved = [
+        blob
+        for piece in pieces
+        for blob in blobs(piece, KeyBuckets(stream.partition_by, buckets), first)
+    ]
     random.shuffle(moved)
     result = []
     for bucket in sorted({blob.bucket for blob in moved}):
@@ -106,7 +110,7 @@ def test_equal_keys_meet_in_one_bucket_and_rows_stay_whole(kinds: list[str], see
     moved = [
         (blob.bucket, row)
         for piece in split(table, random)
-        for blob in blobs(piece, names, None, 5)
+        for blob in blobs(piece, KeyBuckets(names, 5), None)
         for row in rows_of(blob.data, table.schema).to_pylist()
     ]
     assert sorted(map(repr, table.to_pylist())) == sorted(repr(row) for _, row in moved)
@@ -124,9 +128,27 @@ def test_codes_and_narrow_numbers_make_rows_short() -> None:
         "t": [start + timedelta(seconds=row) for row in range(3_000)],
         "x": random.random(3_000),
     })  # fmt: skip
-    (blob,) = blobs(table, (), "t", 1)
-    assert len(blob.data) < 3_000 * 18
-    assert rows_of(blob.data, table.schema)["t"].to_pylist() == table["t"].to_pylist()
+    (blob,) = blobs(table, KeyBuckets((), 1), "t")
+    assert len(blob.data) < 3_000 * 12  # a code, two bytes of seconds, a real
+    rows = rows_of(blob.data, table.schema)
+    assert rows["t"].to_pylist() == table["t"].to_pylist()
+    assert rows["key"].to_pylist() == table["key"].to_pylist()
+
+
+@given(st.data(), st.sampled_from([1, 1_000, 1_000_000, 7]), st.integers(-(2**62), 2**62))
+def test_times_come_back_whatever_their_steps(data: st.DataObject, step: int, first: int) -> None:
+    counts = data.draw(st.lists(st.integers(0, 2**40), min_size=1, max_size=20))
+    numbers = [first + count * step for count in counts if first + count * step < 2**63]
+    table = pa.table({"t": pa.array(numbers or [first], pa.timestamp("us"))})
+    (blob,) = blobs(table, KeyBuckets((), 1), "t")
+    assert rows_of(blob.data, table.schema).equals(table)
+
+
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 32_768, 32_769])
+def test_codes_are_as_short_as_the_number_of_texts_allows(count: int) -> None:
+    table = pa.table({"k": [f"{number}" for number in range(count)] * 2})
+    parts = [rows_of(blob.data, table.schema) for blob in blobs(table, KeyBuckets((), 1), None)]
+    assert [text for part in parts for text in part["k"].to_pylist()] == table["k"].to_pylist()
 
 
 def test_a_key_larger_than_memory_is_sorted_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,13 +188,13 @@ def test_decimals_that_are_one_real_are_one_key() -> None:
     texts = ["0.2009651139027379071", "0.2009651139027379072"]
     keys = pa.array([Decimal(text) for text in texts], pa.decimal128(38, 19))
     assert len({float(text) for text in texts}) == 1
-    moved = list(blobs(pa.table({"k": keys}), ("k",), None, 1000))
+    moved = list(blobs(pa.table({"k": keys}), KeyBuckets(("k",), 1000), None))
     assert len({blob.bucket for blob in moved}) == 1
 
 
 def test_repeated_texts_count_in_full() -> None:
     table = pa.table({"k": ["x" * 1000, "y" * 2000, None] * 100})
-    (blob,) = blobs(table, (), None, 1)
+    (blob,) = blobs(table, KeyBuckets((), 1), None)
     assert len(blob.data) < 10_000
     assert size_of(rows_of(blob.data, table.schema)) > 300_000
 
@@ -191,3 +213,25 @@ def test_columns_of_no_type_have_no_order() -> None:
     table = pa.table({"k": pa.nulls(5_000), "t": range(5_000, 0, -1), "x": pa.nulls(5_000)})
     ((sorted_table,),) = unpacked(engine_of(spec), [table], 3, 1 << 20, Random(1))
     assert sorted_table["t"].to_pylist() == list(range(1, 5_001))
+
+
+@pytest.mark.parametrize(
+    "type_", [pa.int16(), pa.float32(), pa.timestamp("us", "UTC"), pa.date32()]
+)
+def test_rows_are_packed_by_time(type_: pa.DataType) -> None:
+    """A border begins a bucket; NULL is in the first one, NaN in the last; large buckets are several blobs."""
+    width = pa.int32() if pa.types.is_date(type_) else pa.int64()
+    times = [5, None, -3, 7, 0, 6, 10_000] * 10_000
+    column = pa.array(times, width).cast(type_)
+    if pa.types.is_floating(type_):
+        column = pa.concat_arrays([column, pa.array([float("nan")], type_)])
+    table = pa.table({"t": column})
+    found: dict[int, list[object]] = {}
+    for blob in blobs(table, TimeBuckets("t", np.array([0, 7, 8])), "t"):
+        found.setdefault(blob.bucket, []).extend(rows_of(blob.data, table.schema)["t"].to_pylist())
+    numbers = pa.array([0, 5, 6, 7], width).cast(type_).to_pylist()
+    assert found[1] == [numbers[1], numbers[0], numbers[2]] * 10_000
+    assert found[2] == [numbers[3]] * 10_000
+    assert found[0].count(None) == 10_000
+    assert len(found[0]) == 20_000
+    assert len(found[3]) == len(table) - 60_000

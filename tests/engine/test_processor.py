@@ -20,6 +20,7 @@ from tests.engine.compare import assert_same
 from tests.engine.ways import event_by_event
 from wex.engine import short_batches
 from wex.engine.engine import Engine, engine_of
+from wex.engine.state import store
 from wex.engine.state.store import StateStore
 
 SPEC = wex.parse("""
@@ -186,8 +187,16 @@ def test_dead_panes_are_merged_away() -> None:
     assert processor.held() <= 2
 
 
-@given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True), max_size=25))
-def test_memory_gives_back_what_was_stored_last(batches: list[list[int]]) -> None:
+@given(
+    st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True), max_size=25),
+    st.sampled_from([0, 2, store.MOST_ALONE]),
+)
+def test_memory_gives_back_what_was_stored_last(batches: list[list[int]], alone: int) -> None:
+    with patch.object(store, "MOST_ALONE", alone):
+        _check_memory(batches)
+
+
+def _check_memory(batches: list[list[int]]) -> None:
     engine = engine_of(wex.parse("stream s (k int) partition by k window w match any"))
     memory, expected = StateStore(("k",)), dict[int, int]()
     for stamp, batch in enumerate(batches):
@@ -205,7 +214,18 @@ def test_memory_gives_back_what_was_stored_last(batches: list[list[int]]) -> Non
         pairs = zip(
             whole.keys(("k",))["k"].to_pylist(), whole.numbers("position").tolist(), strict=True
         )
-        assert dict(pairs) == expected
+        listed = list(pairs)
+        assert dict(listed) == expected
+        assert len(listed) == len(expected)
+
+
+def test_a_stream_that_is_kept_by_itself_is_in_no_layer() -> None:
+    spec = wex.parse("stream s (k int, x int) partition by k window w match [x < 1]* [x >= 1]")
+    processor = wex.Processor(spec)
+    for keys in (range(100), range(10), [0] * 5000):  # two layers, then one of their streams grows
+        processor.feed({"k": list(keys), "x": [0] * len(keys)})
+    assert processor.held() == 5110
+    assert wex.Processor.restore(spec, processor.state()).held() == 5110
 
 
 def test_a_bounded_spec_takes_bounded_memory() -> None:

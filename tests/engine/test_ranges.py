@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from datetime import date
+from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
@@ -13,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import wex
 from tests.engine.compare import (
@@ -28,12 +31,13 @@ from tests.strategies import fewer, streams
 from tests.strategies.long_streams import Recipe, recipes, window_specs
 from tests.strategies.specs import pair_specs, with_scales
 from tests.strategies.streams import some_events
+from wex.engine import engine as engine_module
 from wex.engine.engine import Engine, engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges import division, key_ranges
 from wex.engine.ranges.composition import obstacle
 from wex.engine.ranges.division import Part, run_parts
-from wex.engine.workers import Workers
+from wex.engine.workers import Workers, cores
 from wex.reference.find import find_by_definition
 from wex.spec import tree
 from wex.theory.evaluate import Event
@@ -268,8 +272,84 @@ def test_limits_hold_in_threads() -> None:
         wex.find(spec, {"x": list(range(3000))}, threads=2)
 
 
+FILED = """
+stream s (key int, ts int, x int)
+  partition by key
+  order by ts
+window rise match [x > x[-1]]+ keep longest measure sum(x) as total
+window fall match [x < x[-1]]{2} measure count() as n, max(x) as most
+window pair match [x = x[-1]]
+"""
+
+
+@pytest.mark.parametrize("keys", [1, 7])
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("rows", [False, True])
+def test_threads_change_nothing_in_files(
+    tmp_path: Path, keys: int, in_order: bool, rows: bool
+) -> None:
+    """In batches, where the windows run side by side, and all at once, where streams are divided."""
+    random = np.random.default_rng(keys)
+    times = np.arange(6000) if in_order else random.permutation(6000)
+    table = pa.table(
+        {"key": random.integers(0, keys, 6000), "ts": times, "x": random.integers(0, 4, 6000)}
+    )
+    path = tmp_path / "events.parquet"
+    parquet.write_table(table, path, row_group_size=1500)
+    spec = wex.parse(FILED)
+    whole = wex.find_in_file(spec, path, rows=rows, threads=1)
+    assert whole.num_rows
+    expected = wex.find(spec, table, rows=rows, threads=1)
+    if not rows:
+        assert_same(whole.combine_chunks(), expected.combine_chunks())
+    with patch.object(division, "LEAST", 100), patch.object(engine_module, "SIDE_BY_SIDE", 1):
+        for threads in (None, 2, 5):
+            found = wex.find_in_file(spec, path, rows=rows, threads=threads)
+            assert_same(found.combine_chunks(), whole.combine_chunks())
+
+
+def test_from_ten_million_events_on_all_cores_are_used() -> None:
+    assert division.threads_for(division.LONG - 1, None) == 1
+    assert division.threads_for(division.LONG, None) == cores()
+    assert division.LONG == 10_000_000
+    assert division.threads_for(division.LONG, 1) == 1
+
+
+def test_parts_of_the_data_do_not_divide_their_windows_again() -> None:
+    """With so many threads, no more work at once than that: windows run in the thread of their part."""
+    spec = wex.parse(FILED)
+    random = np.random.default_rng(1)
+    rows = {name: random.integers(0, 5, 4000) for name in ("key", "ts", "x")}
+    inside = ContextVar("inside", default=False)  # tasks see the context of their caller
+    nested = []
+    plain = Workers.map
+
+    def counted(self: Workers, task: object, parts: object) -> object:
+        if self.threads == 1:
+            return plain(self, task, parts)  # type: ignore[arg-type]
+        nested.append(inside.get())
+        token = inside.set(True)
+        try:
+            return plain(self, task, parts)  # type: ignore[arg-type]
+        finally:
+            inside.reset(token)
+
+    with (
+        patch.object(division, "LEAST", 100),
+        patch.object(engine_module, "SIDE_BY_SIDE", 1),
+        patch.object(Workers, "map", counted),
+    ):
+        wex.find(spec, rows, threads=2)
+    assert nested
+    assert not any(nested)
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
-def test_a_number_of_threads_that_makes_no_sense(threads: object) -> None:
+def test_a_number_of_threads_that_makes_no_sense(threads: object, tmp_path: Path) -> None:
     spec = wex.parse("stream s (x int) window w match any")
     with pytest.raises(wex.WexError, match="threads must be a positive whole number"):
         wex.find(spec, {"x": [1]}, threads=threads)  # type: ignore[arg-type]
+    path = tmp_path / "events.csv"
+    path.write_text("x\n1\n")
+    with pytest.raises(wex.WexError, match="threads must be a positive whole number"):
+        wex.find_in_file(spec, path, threads=threads)  # type: ignore[arg-type]

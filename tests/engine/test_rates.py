@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import wex
 from tests.engine.ways import FAR
 from wex.engine.engine import engine_of
+from wex.engine.running_streams import RunningStreams
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Bucket, Rules
 from wex.errors import DataError
@@ -179,10 +180,9 @@ def test_times_that_differ_by_more_than_63_bits() -> None:
 def test_a_state_keeps_the_times_that_matter() -> None:
     """At most N of them, and none that is a duration before the last event."""
     spec = wex.parse(HEAD + "assume at most 100 events in 10 seconds" + WINDOWS)
-    processor = wex.Processor(spec)
+    streams = RunningStreams(engine_of(spec))
     kept = []
     for at in range(0, 60, 3):
-        processor.feed(table([("a", at, 0)]))
-        with processor._alone() as streams:
-            kept.append(streams.everything().lists["rates"].num_rows)
+        streams.feed(table([("a", at, 0)]))
+        kept.append(streams.everything().lists["rates"].num_rows)
     assert max(kept) == 4

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import pairwise
 from random import Random
 from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import wex
 from wex.engine import short_batches
 from wex.engine.engine import Engine, engine_of
+from wex.engine.external_sort import ExternalSort
+from wex.engine.input.grouping import whole
 from wex.engine.input.prepare import PreparedInput
+from wex.engine.packing import EventOrder, TimeBuckets, blobs, rows_of
 from wex.engine.ranges import division
 from wex.engine.ranges.composition import obstacle
+from wex.engine.ranges.distribution import Cut, cut_in, run_task, tasks_of
 from wex.engine.ranges.division import Part, run_parts
+from wex.engine.ranges.joining import FOR_ALL, Join, Packet, packets
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.state import shelf, store
 from wex.engine.streaming.bucket import Bucket, Rules
@@ -109,3 +116,56 @@ def in_ranges(
         parts.append(Part(stream, stream + 1, tuple(borders)))
     with patch.object(division, "LOOK", division.LOOK if synchronised else ()):
         return run_parts(engine, batch, parts, Workers(2)).combine_chunks()
+
+
+def in_tasks(
+    engine: Engine, table: pa.Table, chance: Random, cuts: list[Cut] | None = None
+) -> pa.Table | None:
+    """Run a stream without a key as tasks do that share no memory; None: it cannot be divided.
+
+    The rows come in pieces in any order, and with little memory a range runs piece by piece.
+    """
+    cuts = some_cuts(engine, table, chance) if cuts is None else cuts
+    if not cuts:
+        return None
+    first = engine.stream.order_by[0]
+    borders = np.array([whole(pa.array([cut.place]))[0] for cut in cuts])
+    size = chance.choice([1, 5, 1000])
+    moved = [
+        blob
+        for row in range(0, table.num_rows, size)
+        for blob in blobs(table.slice(row, size), TimeBuckets(first, borders), first)
+    ]
+    chance.shuffle(moved)
+    memory, sent = chance.choice([1, 1 << 30]), list[Packet]()
+    for number, task in enumerate(tasks_of(engine, cuts)):
+        with closing(ExternalSort(EventOrder(engine), memory)) as sort:
+            for blob in moved:
+                if blob.bucket == number:
+                    sort.add(rows_of(blob.data, table.schema))
+            sent += packets(number, run_task(engine, task, sort.sorted()))
+    chance.shuffle(sent)
+    prepared, joins = PreparedInput(engine, table).table.schema, chance.choice([1, 2, 5])
+    found: list[pa.Table] = []
+    for target in range(joins):
+        own = [
+            packet
+            for packet in sent
+            if packet.place.kind in FOR_ALL or packet.place.number % joins == target
+        ]
+        join = Join(engine, prepared, len(cuts) + 1)
+        found += join.windows(sorted(own, key=lambda packet: packet.place))
+    empty = SortedScan(engine).feed(table.slice(0, 0))
+    return pa.concat_tables([empty, *(part.cast(empty.schema) for part in found)]).combine_chunks()
+
+
+def some_cuts(engine: Engine, table: pa.Table, chance: Random) -> list[Cut]:
+    """Return places where ranges of a stream without a key can begin, near random rows."""
+    rows = PreparedInput(engine, table).table
+    cuts: list[Cut] = []
+    count = chance.choice([1, 2, 3, rows.num_rows])
+    for begin in sorted(chance.randint(0, rows.num_rows) for _ in range(count)):
+        cut = cut_in(engine, rows.slice(begin, chance.choice([3, 10, rows.num_rows])))
+        if cut is not None and (not cuts or cut.place.as_py() > cuts[-1].place.as_py()):
+            cuts.append(cut)
+    return cuts

@@ -159,6 +159,16 @@ def test_windows_that_were_found_elsewhere(tmp_path: Path) -> None:
     assert b"14 windows in 123 events" in done.stderr
 
 
+@pytest.mark.parametrize("name", examples.with_data())
+def test_windows_of_find_fit_their_events(name: str) -> None:
+    spec, data = examples.spec(name), examples.data(name)
+    windows = wex.find(spec, data)
+    seen = found(spec, data, windows=windows)
+    own = found(spec, data)
+    assert seen.windows.equals(own.windows)
+    assert seen.owners.tolist() == own.owners.tolist()
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -242,6 +252,18 @@ def test_numbers_without_a_place_are_kept() -> None:
     assert str(measured) == "[nan, inf, None, -0.0, 1.5]"
     (told,) = [each for each in content(text)["histograms"] if each["name"] == "v"]
     assert told["left_out"] == 3
+
+
+@pytest.mark.parametrize("order", [[-1e308, 1.0, 1e308], [1.0, 2.0, float("inf")]])
+def test_numbers_that_are_too_far_apart(order: list[float]) -> None:
+    spec = (
+        "stream s (t real, x real) order by t window w match any measure last(x) as v, last(t) as u"
+    )
+    written = content(page(spec, {"t": order, "x": [1.7e308, -1.7e308, 0.0]}))
+    assert written["axis"]["name"] == "event"
+    assert written["windowCount"] == 3
+    assert "v" not in [each["name"] for each in written["histograms"]]
+    wex.plot(spec, {"t": order, "x": [1.7e308, -1.7e308, 0.0]}).to_dict()
 
 
 # --- Size

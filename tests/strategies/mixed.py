@@ -6,6 +6,7 @@ window. These are made of predicates that are often true, in forms that often ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -115,9 +116,11 @@ def _window(draw: st.DrawFn, number: int, kind: str) -> str:
 
 
 @st.composite
-def mixed_specs(draw: st.DrawFn, *, least: int = 1, most: int = 3) -> tree.Spec:
-    """Return specs of so many windows, of every kind and with every clause."""
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=least, max_size=most))
+def mixed_specs(
+    draw: st.DrawFn, *, least: int = 1, most: int = 3, of: Sequence[str] = KINDS
+) -> tree.Spec:
+    """Return specs of so many windows, of every kind or of some, and with every clause."""
+    kinds = draw(st.lists(st.sampled_from(of), min_size=least, max_size=most))
     nulls = draw(st.sampled_from(["", "", "nulls skip"]))
     assume = draw(st.sampled_from(["", "", "", "assume [x < 9]*", "assume [t >= t[-1]]*"]))
     written = [_window(draw, number, kind) for number, kind in enumerate(kinds)]

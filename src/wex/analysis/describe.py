@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.analysis.regions.graph import SILENT
@@ -9,10 +12,23 @@ from wex.compile.guards import as_written, deciding_parts, guards_of, predicates
 from wex.compile.measures import deciding_guard
 from wex.compile.to_predicate import predicate_of
 from wex.spec import tree
-from wex.theory.terms import fields
+from wex.spec.types import DATE, DURATION, TIMESTAMP
+from wex.theory.terms import (
+    And,
+    Arithmetic,
+    Comparison,
+    Constant,
+    Field,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Truth,
+    fields,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     import pyarrow as pa
 
@@ -20,8 +36,10 @@ if TYPE_CHECKING:
     from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.window import CompiledWindow
     from wex.spec import Meaning
-    from wex.theory.terms import Guard
+    from wex.spec.types import Type
+    from wex.theory.terms import Guard, Term
 
+EPOCH = datetime(1970, 1, 1)  # without a zone, as literals of a spec
 ANY = tree.Bool(True)
 MOST_SHOWN = 4  # of a path, in a sentence
 MOST_VALUES = 12  # of a field, in a sentence
@@ -38,8 +56,55 @@ def class_predicate(meaning: Meaning, window: AnalysedWindow, cls: int) -> tree.
         return ANY
     compiled = window.compiled
     written = named_guards(meaning, compiled)
-    named = [written[guard] for guard in compiled.letters.guards]
+    named = [written.get(guard) or _in_words(guard) for guard in compiled.letters.guards]
     return predicate_of(compiled.letters, named, window.masks[cls])
+
+
+def _in_words(guard: Guard) -> tree.Expr:
+    """Return the predicate of a guard that nobody wrote: one that tells regions apart."""
+    match guard:
+        case Truth(field):
+            return tree.Ref(field.name, field.offset)
+        case IsNull(field):
+            return tree.IsNull(tree.Ref(field.name, field.offset))
+        case Like(field, pattern):
+            return tree.Like(tree.Ref(field.name, field.offset), tree.Text(pattern))
+        case Not(operand):
+            return tree.Not(_in_words(operand))
+        case And(parts):
+            return tree.And(tuple(map(_in_words, parts)))
+        case Or(parts):
+            return tree.Or(tuple(map(_in_words, parts)))
+        case Comparison(op, left, right):
+            types = {field.type for field in fields(guard)}
+            return tree.Compare((_value(left, types), _value(right, types)), (op,))
+    raise TypeError(guard)
+
+
+def _value(term: Term, types: Set[Type]) -> tree.Expr:
+    """Return a field or a constant, which has the type of the field that it is compared with."""
+    match term:
+        case Field(name, offset):
+            return tree.Ref(name, offset)
+        case Arithmetic(op, left, right):
+            return tree.Binary(op, _value(left, types), _value(right, types))
+        case Constant(bool(value)):
+            return tree.Bool(value)
+        case Constant(int(value)) if TIMESTAMP in types:
+            moment = EPOCH + timedelta(microseconds=value)
+            return tree.Moment(tree.Name("timestamp"), moment.isoformat(sep=" "))
+        case Constant(int(value)) if DATE in types:
+            day = (EPOCH + timedelta(days=value)).date()
+            return tree.Moment(tree.Name("date"), day.isoformat())
+        case Constant(int(value)) if DURATION in types:
+            return tree.Duration(tree.Int(value), tree.Name("microseconds"))
+        case Constant(int(value)):
+            return tree.Int(value)
+        case Constant(str(value)):
+            return tree.Text(value)
+        case Constant(Fraction() as value):
+            return tree.Real(Decimal(value.numerator) / value.denominator)
+    raise TypeError(term)
 
 
 def repetition_in_words(meaning: Meaning, window: AnalysedWindow, cycle: Sequence[Edge]) -> str:

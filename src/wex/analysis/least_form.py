@@ -17,19 +17,33 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.analysis.graphs import TooManyError
-from wex.analysis.pruning import Places
+from wex.analysis.pruning import (
+    MOST_STATES,
+    Follower,
+    Knowledge,
+    Places,
+    PrunedForm,
+    Vain,
+    counting,
+)
 from wex.analysis.rates import NO_RATES
-from wex.analysis.regions.contexts import MOST_CLASSES, Contexts
+from wex.analysis.region_letters import (
+    rows_of_events,
+    with_free_predicates,
+    with_region_letters,
+)
+from wex.analysis.regions.contexts import MOST_CLASSES, Contexts, free_contexts
 from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.gaps import gap_regions
 from wex.analysis.regions.graph import Budget
 from wex.analysis.regions.query import query_of
 from wex.analysis.regions.typed import order_regions
-from wex.analysis.window_tables import reading_of, without_clauses
+from wex.analysis.window_tables import lengths_of, reading_of, without_clauses
 from wex.compile.assumptions import assumption_automaton
 from wex.compile.reduce import reduce_window
 from wex.compile.stream_order import stream_order
 from wex.errors import LimitError
+from wex.spec import tree
 from wex.theory import terms
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import (
@@ -48,8 +62,7 @@ from wex.theory.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from wex.analysis.pruning import PrunedForm
-    from wex.analysis.window_tables import AnalysedWindow
+    from wex.analysis.window_tables import AnalysedWindow, Lengths, Reading
     from wex.compile.window import CompiledWindow
     from wex.theory.terms import Atom, Guard, Term
 
@@ -59,40 +72,137 @@ WHOLE_AS_FLOATS = 2**53  # up to here floats have every whole number
 
 def least_form(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window with the same windows on every stream, which holds no more starts."""
+    if compiled.preference is None:
+        return _pruned(compiled)[0]
+    if compiled.clauses.having:
+        return compiled  # any window may be denied, so that any way may be taken
+    ordered, vain = _pruned(compiled, by_preference=True)
+    # Where there is nothing to choose, the normal form runs: it may not hold more.
+    both, vain_without = _pruned(ordered)
+    return compiled if vain_without > vain else both
+
+
+def _pruned(
+    compiled: CompiledWindow, *, by_preference: bool = False
+) -> tuple[CompiledWindow, Vain]:
+    """Return a window without moves that are in vain, and for how long it may hold a start in vain.
+
+    The simplest automata without such starts are taken: over the letters as they are, then over letters
+    that show the region; states are told apart only where that is not enough. If none of them is free of
+    such starts, those for ever are avoided, and otherwise nothing but moves is removed.
+    """
+    compiled = _with_lengths(compiled, by_preference=by_preference)
+    best, least = compiled, Vain.FOR_EVER
+    found = False
+    source: CompiledWindow | None = compiled
+    for informed in (False, True):
+        try:
+            places = (
+                None
+                if source is None
+                else places_of(source, by_preference=by_preference, informed=informed)
+            )
+            if source is None or places is None:
+                break
+            if places.all_alive and not informed:
+                return compiled, Vain.NEVER
+            for pruned in places.pruned_forms():
+                vain = pruned.vain
+                if found and vain >= least:
+                    continue
+                smaller = pruned.window(source)
+                if smaller is None:
+                    continue
+                best, least, found = reduce_window(smaller), vain, True
+                if vain is Vain.NEVER:
+                    return best, vain
+            source = with_region_letters(source, places.contexts)
+        except (TooManyError, UndecidedError, LimitError):
+            break
+    return best, least
+
+
+def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledWindow:
+    """Return a window whose states count events, so that starts grow no longer than windows may be.
+
+    Only if that takes no more states, or bounds what has no bound otherwise: `within N events` ends starts, too.
+    """
+    lengths = sure_lengths(compiled)
+    if lengths is None:
+        return compiled
+    seen, reading, shared = _seen(compiled, by_preference=by_preference)
+    window = without_clauses(seen, reading)
     try:
-        return _least_form(compiled)
-    except (TooManyError, UndecidedError, LimitError):
+        window, follower = counting(window, Follower.of(window, reading.columns), lengths)
+        contexts = free_contexts([window], Budget(work=EFFORT))
+        places = Places(contexts, window, follower, reading.of_letter, shared)
+        if places.all_alive:
+            return compiled
+        pruned = PrunedForm(places, Knowledge(places, by_letters=False))
+        smaller = pruned.window(compiled, MOST_STATES if places.accumulate_in_vain else 0)
+    except TooManyError:
         return compiled
+    return compiled if smaller is None else reduce_window(smaller)
 
 
-def _least_form(compiled: CompiledWindow) -> CompiledWindow:
-    places = places_of(compiled)
-    if places is None or places.all_alive:
-        return compiled
-    simplest: PrunedForm | None = None
-    for pruned in places.pruned_forms():
-        if not pruned.holds_for_ever:
-            return reduce_window(replace(compiled, form=pruned.form))
-        simplest = simplest or pruned
-    assert simplest is not None
-    return reduce_window(replace(compiled, form=simplest.form))
+def sure_lengths(compiled: CompiledWindow) -> Lengths | None:
+    """Return the lengths that windows may have by `within N events` and `having`; None: any."""
+    meaning, clauses = compiled.source.meaning, compiled.clauses
+    names = [window.name.text for window in meaning.expanded.windows]
+    index = names.index(compiled.window.name.text)
+    having = not clauses.prefers and not any(map(_may_fail, compiled.window.measures))
+    return lengths_of(meaning, index, clauses, having=having)
 
 
-def places_of(compiled: CompiledWindow) -> Places | None:
+def _may_fail(measure: tree.Measure) -> bool:
+    """Tell whether a measure may be an error: then it has to be one also where `having` drops the window."""
+    for node in tree.walk(measure.value):
+        if isinstance(node, tree.Call) and node.name.text not in ("count", "count_if"):
+            return True
+        if isinstance(node, tree.Binary | tree.Neg):
+            return True
+    return False
+
+
+def _seen(
+    compiled: CompiledWindow, *, by_preference: bool, informed: bool = False
+) -> tuple[CompiledWindow, Reading, list[int]]:
+    """Return a window as its starts see it, how it reads letters, and what its classes say about events.
+
+    The starts are those that the ordered automaton follows, or the normal form. If the window is
+    `informed`, each letter about events counts, even if no automaton tells it from others.
+    """
+    seen = with_free_predicates(compiled)
+    if not by_preference:
+        seen = replace(seen, preference=None)
+    events = rows_of_events(seen.letters)
+    reading = reading_of(seen, events if informed or seen.clauses.running else None)
+    shared = list(range(len(reading.columns)))
+    if seen.clauses.running:
+        for letter, cls in enumerate(reading.of_letter):
+            shared[cls] = events[letter]
+    return seen, reading, shared
+
+
+def places_of(
+    compiled: CompiledWindow, *, by_preference: bool = False, informed: bool = False
+) -> Places | None:
     """Return the places of the starts of a window, or None if they are not known for sure."""
-    if compiled.preference is not None or compiled.clauses.running:
-        return None  # other automata run
-    window = without_clauses(compiled)
+    seen, reading, shared = _seen(compiled, by_preference=by_preference, informed=informed)
+    window = without_clauses(seen, reading)
     contexts = sure_contexts([window], Budget(work=EFFORT))
     if contexts is None:
         return None
-    return Places(contexts, window, reading_of(compiled).of_letter)
+    follower = Follower.of(window, reading.columns)
+    return Places(contexts, window, follower, reading.of_letter, shared)
 
 
-def sure_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts | None:
+def sure_contexts(
+    windows: Sequence[AnalysedWindow], budget: Budget, *, trivial: bool = False
+) -> Contexts | None:
     """Return the contexts of windows of one spec; None if values at run time may lead out of them.
 
-    Or if there is nothing to know: any letter can follow any other.
+    Or, unless they may be `trivial`, if there is nothing to know: any letter can follow any other.
     """
     meaning = windows[0].compiled.source.meaning
     assumption = assumption_automaton(meaning)
@@ -101,7 +211,7 @@ def sure_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts
     guards = [guard for window in windows for guard in window.compiled.letters.guards]
     if assumption is not None:
         guards += [guard for phase in assumption.phases for guard in phase.guards]
-    elif not windows[0].lookback and not any(map(_asks_for_first, guards)):
+    elif not (trivial or windows[0].lookback or any(map(_asks_for_first, guards))):
         return None
     relevant = {field.name for guard in guards for field in terms.fields(guard)}
     if not _is_sure([*guards, stream_order(meaning, relevant).guard]):

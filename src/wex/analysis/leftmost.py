@@ -58,7 +58,7 @@ class Leftmost:
         if clauses.within_events is not None:
             return analysis.limited(what, clauses.within_events)
         if clauses.within_time is not None:
-            events = analysis.most_in_time()
+            events = analysis.most_in_time(window)
             if events is not None:
                 reason = f"at most {events:,} events fit in the time of `within`"
                 return analysis.bounded(what, events, reason, exact=False)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
-from wex.analysis.least_form import sure_contexts
+from wex.analysis.least_form import sure_contexts, sure_lengths
 from wex.analysis.lifetimes import DEAD
+from wex.analysis.region_letters import with_free_predicates
+from wex.analysis.regions.contexts import free_contexts
 from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
-from wex.analysis.window_tables import without_clauses
+from wex.analysis.window_tables import reading_of, without_clauses
 from wex.automata.explore import explore
 from wex.spec import as_spec
 from wex.spec import meaning as meaning_of
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wex.analysis.answers import Answer
+    from wex.analysis.regions.contexts import Edge
     from wex.compile.window import CompiledWindow
     from wex.spec import Meaning, SpecLike
 
-State = tuple[int, int, int]  # a context, and the states of a start in both automata
+# A context, the states of a start in both automata, and how many events it has, as far as that counts.
+State = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -107,33 +111,53 @@ def _situations(before: CompiledWindow, after: CompiledWindow, budget: Budget) -
     """Return in how many situations two forms of a window were compared.
 
     Both read the same stream, by one region graph. A start that begins in both goes on in both; it may
-    only be dropped where the other form never gets to a window.
+    only be dropped where the other form never gets to a window, or to none of an allowed length.
     """
-    windows = [without_clauses(before), without_clauses(after)]
-    contexts = sure_contexts(windows, budget)
-    if contexts is None:
-        raise TooManyError
+    windows = [without_clauses(with_free_predicates(form)) for form in (before, after)]
+    sure = sure_contexts(windows, budget, trivial=True)
+    # Where regions are not sure, only lengths are used: then any letter may follow any other.
+    contexts = sure or free_contexts(windows, budget, _common_actions(before, after))
     first, second = (Starts(contexts, window, which) for which, window in enumerate(windows))
+    lengths = sure_lengths(before)
+    enough = 1 if lengths is None else lengths.enough
 
-    def step(state: int, starts: Starts, edge: object) -> int:
-        return DEAD if state == DEAD else starts.moved(state, edge)  # type: ignore[arg-type]
+    def step(state: int, starts: Starts, edge: Edge) -> int:
+        return DEAD if state == DEAD else starts.moved(state, edge)
 
     def successors(situation: State) -> Iterator[State]:
-        context, old, new = situation
-        for edge in contexts.edges[context]:
-            yield edge.to, step(old, first, edge), step(new, second, edge)
+        context, old, new, count = situation
+        if lengths is None or count != lengths.most:
+            for edge in contexts.edges[context]:
+                moved = step(old, first, edge), step(new, second, edge)
+                yield edge.to, *moved, min(count + 1, enough)
 
     begun = [
-        (edge.to, first.born(edge), second.born(edge)) for row in contexts.edges for edge in row
+        (edge.to, first.born(edge), second.born(edge), 1) for row in contexts.edges for edge in row
     ]
     situations, _ = explore(
-        dict.fromkeys(one for one in begun if one[1:] != (DEAD, DEAD)),
+        dict.fromkeys(one for one in begun if one[1:3] != (DEAD, DEAD)),
         lambda situation: list(dict.fromkeys(successors(situation))),
         contexts.budget.check,
     )
-    for context, old, new in situations:
+    for context, old, new, count in situations:
         ends_before = old != DEAD and first.ends_here((context, old))
         ends_after = new != DEAD and second.ends_here((context, new))
-        if ends_before != ends_after:
+        if ends_before != ends_after and (lengths is None or lengths.allowed(count)):
+            if sure is None:
+                raise TooManyError  # no stream may have this path
             raise AssertionError("the least form of a window has other windows")
     return len(situations)
+
+
+def _common_actions(before: CompiledWindow, after: CompiledWindow) -> set[tuple[int, int]]:
+    """Return the classes that two forms of a window read at an event, by the letters of the first."""
+    if not set(after.letters.guards) <= set(before.letters.guards):
+        raise TooManyError
+    places = [before.letters.guards.index(guard) for guard in after.letters.guards]
+    numbers = {row: letter for letter, row in enumerate(after.letters.rows)}
+    first, second = (reading_of(form).of_letter for form in (before, after))
+    return {
+        (first[letter], second[numbers[kept]])
+        for letter, row in enumerate(before.letters.rows)
+        if (kept := tuple(row[place] for place in places)) in numbers
+    }

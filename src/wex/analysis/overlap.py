@@ -166,9 +166,10 @@ class Overlap:
         most_open = self.analysis.open.bound
         if timed and clauses.ends_after_first and most_open is not None:
             return self._from_open_starts()
-        if timed and (most := self.analysis.most_in_time()) is not None and most_open is not None:
+        most = self.analysis.most_in_time(self.window) if timed else None
+        if most is not None and most_open is not None:
             reason = "the events in the time of `within` bound the starts and ends that it allows"
-            return self._bounded(most_open * most, reason)
+            return self._bounded(_in_windows_of(most, most_open), reason)
         if endless:
             reason = "one start can have an unbounded number of windows"
             return self._unbounded(Growth.LINEAR, reason, self._repeating(starts, endless))
@@ -219,12 +220,12 @@ class Overlap:
             return self._bounded(bound, "with `keep shortest` each open start has one window")
         if clauses.within_events is not None and bound is not None:
             reason = "`within` bounds the open starts and the ends of each"
-            return self._bounded(bound * clauses.within_events, reason)
+            return self._bounded(_in_windows_of(clauses.within_events, bound), reason)
         if clauses.within_time is not None and bound is not None:
-            most = self.analysis.most_in_time()
+            most = self.analysis.most_in_time(self.window)
             if most is not None:
                 reason = "the events in the time of `within` bound the starts and their ends"
-                return self._bounded(bound * most, reason)
+                return self._bounded(_in_windows_of(most, bound), reason)
         unbounded = self.analysis.open.verdict is Verdict.UNBOUNDED
         if unbounded and self.analysis.certificate is not None:
             certificate = self.analysis.certificate
@@ -312,6 +313,15 @@ class Overlap:
             return self._along(starts.contexts, [*path, *loop * n, *end])(n)
 
         return build
+
+
+def _in_windows_of(events: int, starts: int) -> int:
+    """Return how many windows of at most so many events share a position, if so many starts are open.
+
+    A start i events before the position has events - i ends at the position or later.
+    """
+    near = min(starts, events)
+    return near * (2 * events - near + 1) // 2
 
 
 def _at_most(bound: int) -> str:

@@ -40,7 +40,7 @@ class Delay:
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         prefers = analysis.window.clauses.prefers
-        self.starts: Starts = analysis.planned_starts if prefers else analysis.starts
+        self.starts: Starts = analysis.held_starts if prefers else analysis.starts
         self.window = self.starts.window
         self.clauses = self.window.clauses
 
@@ -62,7 +62,7 @@ class Delay:
                 Quantity.DELAY, most, _decided(most), exact=shown, builder=builder
             )
         if clauses.within_time is not None:
-            events = analysis.most_in_time()
+            events = analysis.most_in_time(self.window)
             if events is not None:
                 return analysis.bounded(Quantity.DELAY, events, _decided(events), exact=False)
             return analysis.unknown(
@@ -166,7 +166,10 @@ class Delay:
         )
         for source in dict.fromkeys(self._candidates()):
             route = shortest(
-                [(None, source)], self.going_on, on_cycle.__contains__, starts.budget.check
+                [(None, source)],
+                self.going_on,
+                lambda place: place in on_cycle and place in starts.alive,
+                starts.budget.check,
             )
             if route is None:
                 continue

@@ -1,227 +1,428 @@
 """Automata of a window without the moves that only lead to places from which no window can be reached.
 
-`Places` are those that starts can be in, by the region graph. `Pruned` removes moves. Where it
-depends on what came before whether a move is in vain, `ToldApart` has states that know it, as far as the letters
-read so far tell.
+`Places` are those that starts can be in, by the region graph. A move that leads to dead places only is
+removed. Where it depends on what came before whether a move is in vain, states are told apart by the
+contexts that the letters read so far allow (`Knowledge`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError, cyclic
 from wex.analysis.lifetimes import DEAD
-from wex.analysis.regions.contexts import Contexts
 from wex.analysis.regions.graph import SILENT
 from wex.automata.dfa import DFA
-from wex.automata.explore import Exploration
+from wex.automata.explore import Exploration, explore
+from wex.automata.preference import DEAD as NO_WAY
+from wex.automata.preference import OrderedAutomaton
 from wex.compile.normal_form import NONE, NormalForm, restricted
+from wex.compile.preference import PreferenceForm
+from wex.compile.preference import restricted as restricted_preference
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-    from wex.analysis.window_tables import AnalysedWindow
+    from numpy.typing import NDArray
+
+    from wex.analysis.counting.single import Place
+    from wex.analysis.regions.contexts import Contexts, Edge
+    from wex.analysis.window_tables import AnalysedWindow, Lengths
+    from wex.compile.window import CompiledWindow
 
 MOST_STATES = 64  # of both automata together, where states are told apart
+MOST_EXPLORED = 1024  # of each of them, before equal states are merged
 
 Known = frozenset[int]  # the contexts that a stream may be in, by the letters read so far
+NOTHING: Known = frozenset()
+ENDED: Known = frozenset([DEAD])  # of a start that has a window now, and can have no other
+Inner = tuple[int, Known]  # a state of the automaton that follows starts, and what is known
 
 
-class PrunedForm(Protocol):
-    """A form with the same windows on every stream, which holds fewer starts."""
+class Vain(IntEnum):
+    """For how long an automaton may hold a start that no stream lets end."""
 
-    @property
-    def form(self) -> NormalForm:
-        """The automata."""
+    NEVER = 0
+    FOR_A_TIME = 1
+    FOR_EVER = 2
 
-    @property
-    def holds_for_ever(self) -> bool:
-        """Whether a start can be held for ever although no stream lets it end."""
+
+@dataclass(frozen=True)
+class Follower:
+    """The automaton that follows starts: `table[state][class]` is the next state, or DEAD.
+
+    A window may end in a state that is `final`. In a state of `left` no event is read: it is left for the first of two states if the window that ends
+    in it is confirmed, for the second one if not. So it is by preference; otherwise there is no such state.
+    """
+
+    table: Sequence[Sequence[int]]
+    final: Sequence[bool]
+    left: Mapping[int, tuple[int, int]]
+
+    @classmethod
+    def of(cls, window: AnalysedWindow, columns: Sequence[int]) -> Follower:
+        """Return the automaton of a window: `columns` are those of its classes."""
+        if window.compiled.preference is None:
+            return cls(window.moves, window.final, {})
+        ways = window.compiled.preference.ways
+
+        def number(state: int) -> int:
+            return DEAD if state == NO_WAY else int(state)
+
+        return cls(
+            [[number(to) for to in row] for row in ways.table[:, list(columns)].tolist()],
+            window.final,
+            {
+                int(state): (number(ways.confirmed[state]), number(ways.denied[state]))
+                for state in np.flatnonzero(ways.accepts)
+            },
+        )
+
+    def reader(self, state: int, *, confirms: bool) -> int:
+        """Return the state in which a start reads an event, which may confirm its window."""
+        return self.left[state][not confirms] if state in self.left else state
+
+
+def counting(
+    window: AnalysedWindow, follower: Follower, lengths: Lengths
+) -> tuple[AnalysedWindow, Follower]:
+    """Return a window and the automaton that follows its starts with states that count events.
+
+    The window ends only where its length is allowed; the automaton does not know that.
+    """
+    nodes: Exploration[tuple[int, int], None] = Exploration(check=_check_explored)
+    starts = [DEAD if entry == DEAD else nodes[entry, 0] for entry in window.starts]
+    table: list[list[int]] = []
+    left: dict[int, tuple[int, int]] = {}
+    for state, count in nodes:
+        more, last = min(count + 1, lengths.enough), count == lengths.most
+        table.append(
+            [DEAD if last or to == DEAD else nodes[to, more] for to in follower.table[state]]
+        )
+        if state in follower.left:
+            one, two = (DEAD if to == DEAD else nodes[to, count] for to in follower.left[state])
+            left[nodes[state, count]] = (one, two)
+    counted = Follower(table, [follower.final[state] for state, _ in nodes.states], left)
+    until = window.until
+    moves = []
+    for number in range(len(table)):
+        readers = [
+            counted.reader(number, confirms=until is None or until[cls])
+            for cls in range(len(window.masks))
+        ]
+        moves.append(
+            tuple(DEAD if to == DEAD else table[to][cls] for cls, to in enumerate(readers))
+        )
+    final = tuple(window.final[state] and lengths.allowed(count) for state, count in nodes.states)
+    tables = replace(window, starts=tuple(starts), moves=tuple(moves), final=final)
+    return tables, counted
 
 
 class Places:
-    """The places of the starts of a window; `of_letter` is the class of each letter."""
+    """The places of the starts of a window; `of_letter` is the class of each letter.
+
+    Classes that have the same number in `shared` differ only in predicates with aggregates, which
+    tell nothing about the events.
+    """
 
     def __init__(
-        self, contexts: Contexts, window: AnalysedWindow, of_letter: Sequence[int]
+        self,
+        contexts: Contexts,
+        window: AnalysedWindow,
+        follower: Follower,
+        of_letter: Sequence[int],
+        shared: Sequence[int],
     ) -> None:
         self.contexts = contexts
         self.window = window
+        self.follower = follower
         self.of_letter = of_letter
+        self.shared = shared
         self.starts = Starts(contexts, window)
         self.alive = self.starts.alive
+        self.prefix_of = {0: 0}  # by context
+        for row in contexts.edges:
+            for edge in row:
+                before, cls = edge.before[0], edge.classes[0]
+                self.prefix_of[edge.to] = before if cls == SILENT else window.prefix[before][cls]
+
+    @cached_property
+    def lasting(self) -> Set[Place]:
+        """Return the places from which a start can still have a window after the event that led there.
+
+        By `until` a window that has ended is one of these: the next event decides about it.
+        """
+        if self.window.until is not None:
+            return self.alive
+        graph = self.starts.graph
+        return {place for place in self.alive if any(after in self.alive for after in graph[place])}
 
     @property
     def all_alive(self) -> bool:
         """Whether every start that is held can end."""
-        return self.starts.held <= self.alive
+        goes_on = [any(to != DEAD for to in row) for row in self.window.moves]
+        return all(
+            place in self.lasting or (place in self.alive and not goes_on[place[1]])
+            for place in self.starts.held
+        )
 
-    def pruned_forms(self) -> Iterator[PrunedForm]:
-        """Yield forms that hold fewer starts, the simplest first."""
-        yield Pruned(self)
-        try:
-            yield ToldApart(self)
-        except TooManyError:
-            return
+    def reader(self, state: int, cls: int) -> int:
+        """Return the state in which a start reads an event of a class, DEAD: it is decided before."""
+        until = self.window.until
+        return self.follower.reader(state, confirms=until is None or until[cls])
 
+    @cached_property
+    def useful(self) -> dict[tuple[int, int], int]:
+        """Tell of states and classes what a start can do that reads such an event there.
 
-class Pruned:
-    """The automata without the moves that only lead to dead places."""
-
-    def __init__(self, places: Places) -> None:
-        self.places = places
-        window, starts, alive = places.window, places.starts, places.alive
-        useful: dict[tuple[int, int], bool] = {}  # a state and a class: whether some place lives on
+        0: it can have no window from then on; 1: it can have one that ends with the event, but none later;
+        2: it can have a later one. A move that no stream ever makes is not listed.
+        """
+        useful: dict[tuple[int, int], int] = {}
         by_context: dict[int, list[int]] = {}
-        for context, state in alive:
+        for context, state in self.alive:
             by_context.setdefault(context, []).append(state)
-        for context, row in enumerate(places.contexts.edges):
+        for context, row in enumerate(self.contexts.edges):
             for edge in row:
                 (cls,), (before,) = edge.classes, edge.before
                 if cls == SILENT:
                     continue
-                entry = window.starts[before]
+                entry = self.window.starts[before]
                 for state in (*by_context.get(context, ()), *(() if entry == DEAD else (entry,))):
-                    lives = (edge.to, starts.moved(state, edge)) in alive
-                    useful[state, cls] = useful.get((state, cls), False) or lives
-        # A move that no stream ever makes is left as it is: that makes for fewer states.
-        self.moves = tuple(
-            tuple(to if useful.get((state, cls), True) else DEAD for cls, to in enumerate(row))
-            for state, row in enumerate(window.moves)
-        )
+                    key = (self.reader(state, cls), cls)
+                    place = (edge.to, self.starts.moved(state, edge))
+                    lives = (place in self.alive) + (place in self.lasting)
+                    useful[key] = max(useful.get(key, 0), lives)
+        return useful
 
-    @cached_property
-    def form(self) -> NormalForm:
-        """Return the automata."""
-        places = self.places
-        own = places.window.compiled.form
-        inner = _automaton(places.of_letter, self.moves, places.window.final)
-        return restricted(NormalForm(own.prefix, own.starts, inner), range(len(places.of_letter)))
+    @property
+    def accumulate_in_vain(self) -> bool:
+        """Whether the starts that are held have no bound, though those that can end have one."""
+        if self.window.longest_life is not None:
+            return False
+        return any(self.starts.pumps(self.starts.held)) and not any(self.starts.pumps(self.alive))
 
-    @cached_property
-    def holds_for_ever(self) -> bool:
-        """Whether a start can be held for ever although no stream lets it end."""
-        window = replace(self.places.window, moves=self.moves)
-        return _holds_for_ever(Starts(self.places.contexts, window))
+    def pruned_forms(self) -> Iterator[PrunedForm]:
+        """Yield forms that hold fewer starts, the simplest first."""
+        yield PrunedForm(self, Knowledge(self, by_letters=False))
+        with suppress(TooManyError):
+            yield PrunedForm(self, Knowledge(self, by_letters=True))
 
 
-def _holds_for_ever(starts: Starts) -> bool:
-    dead = starts.held - starts.alive
-    graph = starts.graph
-    return bool(cyclic({place: [to for to in graph[place] if to in dead] for place in dead}))
+class Knowledge:
+    """What is known about the context: nothing, or all that the letters read so far tell.
 
-
-def _automaton(
-    of_letter: Sequence[int], moves: Iterable[Iterable[int]], final: Iterable[bool]
-) -> DFA:
-    """Return an automaton with these moves; `DEAD` becomes a state that nothing leaves."""
-    rows = [list(row) for row in moves]
-    sink, width = len(rows), len(rows[0])
-    rows.append([sink] * width)
-    table = np.array([[sink if to == DEAD else to for to in row] for row in rows], dtype=np.int32)
-    classes = np.array(of_letter, dtype=np.int32)
-    return DFA(classes, table.reshape(len(rows), width), np.array([*final, False], dtype=np.bool_))
-
-
-class ToldApart:
-    """Automata whose states know in which contexts a stream may be after the letters read so far.
-
-    All these contexts have the same prefix state. A start is dropped if none of them lets it end.
+    The contexts that are known all have the same prefix state.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, *, by_letters: bool) -> None:
         self.places = places
-        self.window, self.contexts = places.window, places.contexts
-        self._prefix_of = {0: 0} | {
-            edge.to: self._prefix_after(edge.before[0], edge.classes[0])
-            for row in self.contexts.edges
-            for edge in row
-        }
+        self.by_letters = by_letters
+        # The contexts before the first event that the window reads.
+        reading = {0}
+        for _ in range(places.window.first):
+            reading = {edge.to for context in reading for edge in places.contexts.edges[context]}
+        self.reading = frozenset(reading)
+        self.first = self.reading if by_letters else NOTHING
         self._steps: dict[tuple[Known, int], Known] = {}
-        self._tables = self._built()
-        form = self._form()
-        _check_states(form.prefix.states + form.window.states)
-        self.form = form
+        self._to: list[dict[int, set[int]]] = []  # by context and shared class
+        for row in places.contexts.edges:
+            after: dict[int, set[int]] = {}
+            for edge in row:
+                if edge.classes[0] != SILENT:
+                    after.setdefault(places.shared[edge.classes[0]], set()).add(edge.to)
+            self._to.append(after)
 
-    def _prefix_after(self, state: int, cls: int) -> int:
-        return state if cls == SILENT else self.window.prefix[state][cls]
-
-    def _reached(self, known: Iterable[int], cls: int) -> Known:
-        return frozenset(
-            edge.to
-            for context in known
-            for edge in self.contexts.edges[context]
-            if edge.classes[0] == cls
-        )
-
-    def _after(self, known: Known, cls: int) -> Known:
+    def after(self, known: Known, cls: int) -> Known:
         """Return the contexts after a letter of a class.
 
         If the letter cannot come here, any contexts will do: those that it leads to elsewhere make
         for fewer states.
         """
-        key = (known, cls)
+        if not self.by_letters:
+            return NOTHING
+        key = (known, self.places.shared[cls])
         if key not in self._steps:
-            state = self._prefix_of[min(known)] if known else DEAD
-            alike = [context for context, own in self._prefix_of.items() if own == state]
-            self._steps[key] = self._reached(known, cls) or self._reached(alike, cls)
+            prefix_of = self.places.prefix_of
+            state = prefix_of[min(known)] if known else DEAD
+            alike = [context for context, own in prefix_of.items() if own == state]
+            self._steps[key] = self._reached(known, key[1]) or self._reached(alike, key[1])
         return self._steps[key]
 
-    def _built(self) -> AnalysedWindow:
-        """Return the tables of the window with states that are told apart."""
-        window, alive = self.window, self.places.alive
-        classes = range(len(window.masks))
-        first: Known = frozenset([0])
-        for _ in range(window.first):
-            first = self._reached(first, SILENT)
-        outer: Exploration[Known, None] = Exploration([first], _check_states)
-        prefix = [tuple(outer[self._after(known, cls)] for cls in classes) for known in outer]
-        inner: Exploration[tuple[int, Known], None] = Exploration(check=_check_states)
-        starts = []
-        for known in outer.states:
-            entry = window.starts[self._prefix_of[min(known)]] if known else DEAD
-            starts.append(DEAD if entry == DEAD else inner[entry, known])
-        moves = []
-        for state, known in inner:
-            row = []
-            for cls in classes:
-                to, then = window.moves[state][cls], self._after(known, cls)
-                lives = to != DEAD and any((context, to) in alive for context in then)
-                row.append(inner[to, then] if lives else DEAD)
-            moves.append(tuple(row))
-        return replace(
-            window,
-            prefix=tuple(prefix),
-            starts=tuple(starts),
-            moves=tuple(moves),
-            final=tuple(window.final[state] for state, _ in inner.states),
+    def _reached(self, known: Iterable[int], shared: int) -> Known:
+        return NOTHING.union(*(self._to[context].get(shared, ()) for context in known))
+
+    def move(self, state: int, known: Known, cls: int, *, idle: bool = True) -> Inner | None:
+        """Return the state after an event that is read in a state; None if the start is dropped.
+
+        Also of moves that no stream makes, if they are `idle`.
+        """
+        places = self.places
+        to = DEAD if state == DEAD else places.follower.table[state][cls]
+        if to == DEAD or known == ENDED:
+            return None
+        useful = places.useful.get((state, cls), 2 * idle)
+        then = self.after(known, cls)
+        if self.by_letters and useful:
+            reached = [(context, to) for context in then]
+            lives = any(place in places.alive for place in reached)
+            useful = min(useful, lives + any(place in places.lasting for place in reached))
+        return None if not useful else (to, then if useful > 1 else ENDED)
+
+    def vain(self) -> Vain:
+        """Return for how long a start that no stream lets end may still be held."""
+        places, edges = self.places, self.places.contexts.edges
+        check = places.contexts.budget.check
+
+        def streams(node: tuple[int, Known]) -> Iterator[tuple[int, Known]]:
+            for edge in edges[node[0]]:
+                yield edge.to, self.after(node[1], edge.classes[0])
+
+        def moved(edge: Edge, reader: int, known: Known) -> Iterator[tuple[int, Inner]]:
+            after = self.move(reader, known, edge.classes[0])
+            if after is not None:
+                yield edge.to, after
+
+        def successors(place: tuple[int, Inner]) -> Iterator[tuple[int, Inner]]:
+            context, (state, known) = place
+            for edge in edges[context]:
+                yield from moved(edge, places.reader(state, edge.classes[0]), known)
+
+        begun = dict.fromkeys(
+            place
+            for context, known in explore(
+                [(context, self.first) for context in self.reading], streams, check
+            )[0]
+            for edge in edges[context]
+            for place in moved(edge, places.window.starts[edge.before[0]], known)
+        )
+        held, table = explore(begun, lambda place: dict.fromkeys(successors(place)), check)
+        dead = {
+            number
+            for number, (context, (state, known)) in enumerate(held)
+            if known != ENDED and (context, state) not in places.lasting
+        }
+        if not dead:
+            return Vain.NEVER
+        on_cycle = cyclic({number: [to for to in table[number] if to in dead] for number in dead})
+        return Vain.FOR_EVER if on_cycle else Vain.FOR_A_TIME
+
+
+class PrunedForm:
+    """The automata of a window that drop starts by what is known."""
+
+    def __init__(self, places: Places, knowledge: Knowledge) -> None:
+        self.places = places
+        self.vain = knowledge.vain()
+        self._tables = [PrunedTables(places, knowledge, idle=idle) for idle in (True, False)]
+
+    def window(self, compiled: CompiledWindow, most: int = MOST_STATES) -> CompiledWindow | None:
+        """Return a window with these automata; None if they are larger than before, and have too many states.
+
+        Moves that no stream makes may lead anywhere: what makes for fewer states is taken.
+        """
+        if self.places.window.compiled.preference is None:
+            forms = [tables.normal_form() for tables in self._tables]
+            sizes = [form.prefix.states + form.window.states for form in (*forms, compiled.form)]
+            best = replace(compiled, form=forms[sizes[1] < sizes[0]])
+        else:
+            ordered = [tables.preference_form() for tables in self._tables]
+            assert compiled.preference is not None
+            sizes = [
+                form.prefix.states + form.ways.states for form in (*ordered, compiled.preference)
+            ]
+            best = replace(compiled, preference=ordered[sizes[1] < sizes[0]])
+        return best if min(sizes[:2]) <= max(most, sizes[2]) else None
+
+
+class PrunedTables:
+    """The tables of such automata, of which some states may be equal."""
+
+    def __init__(self, places: Places, knowledge: Knowledge, *, idle: bool) -> None:
+        self.places = places
+        window = places.window
+        self._classes = range(len(window.masks))
+        check = _check_explored if knowledge.by_letters else None
+        self._inner: Exploration[Inner, None] = Exploration(check=check)
+        outer: Exploration[tuple[int, Known], None] = Exploration([(0, knowledge.first)], check)
+        self._prefix = [
+            [outer[window.prefix[state][cls], knowledge.after(known, cls)] for cls in self._classes]
+            for state, known in outer
+        ]
+        self._starts = [self._begin(*node) for node in outer.states]
+        self._rows = [
+            [
+                *(
+                    self._number(knowledge.move(state, known, cls, idle=idle))
+                    for cls in self._classes
+                ),
+                *(self._left(state, known, way) for way in (0, 1)),
+            ]
+            for state, known in self._inner
+        ]
+
+    def _begin(self, state: int, known: Known) -> int:
+        entry = self.places.window.starts[state]
+        return DEAD if entry == DEAD else self._inner[entry, known]
+
+    def _number(self, node: Inner | None) -> int:
+        return DEAD if node is None else self._inner[node]
+
+    def _left(self, state: int, known: Known, way: int) -> int:
+        """Return the state for which one is left in which no event is read; otherwise it stays."""
+        left = self.places.follower.left.get(state)
+        to = state if left is None else DEAD if known == ENDED else left[way]
+        return DEAD if to == DEAD else self._inner[to, known]
+
+    def _prefix_automaton(self) -> tuple[DFA, NDArray[np.int32]]:
+        starts = np.array([NONE if to == DEAD else to for to in self._starts], dtype=np.int32)
+        table = np.array(self._prefix, dtype=np.int32)
+        classes = np.array(self.places.of_letter, dtype=np.int32)
+        return DFA(classes, table.reshape(len(starts), len(self._classes)), starts != NONE), starts
+
+    def normal_form(self) -> NormalForm:
+        """Return them as a normal form."""
+        prefix, starts = self._prefix_automaton()
+        width, sink = len(self._classes), len(self._rows)
+        rows = [*(row[:width] for row in self._rows), [sink] * width]
+        table = np.array(
+            [[sink if to == DEAD else to for to in row] for row in rows], dtype=np.int32
+        )
+        final = [self.places.follower.final[state] for state, _ in self._inner.states]
+        inner = DFA(prefix.classes, table.reshape(sink + 1, width), np.array([*final, False]))
+        return restricted(NormalForm(prefix, starts, inner), range(len(self.places.of_letter)))
+
+    def preference_form(self) -> PreferenceForm:
+        """Return them as a form by preference."""
+        prefix, starts = self._prefix_automaton()
+        width = len(self._classes)
+        accepts = [state in self.places.follower.left for state, _ in self._inner.states]
+        # The state without ways is the first one here, and no event is read in one that accepts.
+        rows = [[NO_WAY] * (width + 2)]
+        for accepting, row in zip(accepts, self._rows, strict=True):
+            read = [DEAD] * width if accepting else row[:width]
+            rows.append([to + 1 for to in (*read, *row[width:])])
+        table = np.array(rows, dtype=np.int32)
+        ways = OrderedAutomaton(
+            prefix.classes,
+            np.ascontiguousarray(table[:, :width]),
+            np.array([False, *accepts]),
+            np.ascontiguousarray(table[:, width]),
+            np.ascontiguousarray(table[:, width + 1]),
+        )
+        begins = np.where(starts == NONE, NONE, starts + 1).astype(np.int32)
+        return restricted_preference(
+            PreferenceForm(prefix, begins, ways), range(len(self.places.of_letter))
         )
 
-    def _form(self) -> NormalForm:
-        tables, of_letter = self._tables, self.places.of_letter
-        width = len(tables.masks)
-        prefix = np.array(tables.prefix, dtype=np.int32).reshape(len(tables.prefix), width)
-        starts = np.array([NONE if to == DEAD else to for to in tables.starts], dtype=np.int32)
-        outer = DFA(np.array(of_letter, dtype=np.int32), prefix, starts != NONE)
-        moves = tables.moves or ((DEAD,) * width,)
-        inner = _automaton(of_letter, moves, tables.final or (False,))
-        return restricted(NormalForm(outer, starts, inner), range(len(of_letter)))
 
-    @cached_property
-    def holds_for_ever(self) -> bool:
-        """Whether a start can be held for ever although no stream lets it end."""
-        old = self.contexts
-        contexts = Contexts(
-            old.regions, old.query, [self._tables], old.assumptions, old.budget, moments=False
-        )
-        return _holds_for_ever(Starts(contexts, self._tables))
-
-
-def _check_states(count: int) -> None:
-    if count > MOST_STATES:
+def _check_explored(count: int) -> None:
+    if count > MOST_EXPLORED:
         raise TooManyError

@@ -154,7 +154,7 @@ class StartCount:
             # The cycle takes no time: if it works twice, it works any number of times.
             if self.replay(starts, cycle.path(2), 2) is not None:
                 return self._unbounded(starts, cycle)
-        most = analysis.most_in_time()
+        most = analysis.most_in_time(starts.window)
         if most is not None:
             reason = f"at most {most:,} events fit in the time of `within`"
             if starts.window.compiled.window.within is None:

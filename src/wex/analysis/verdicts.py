@@ -364,10 +364,10 @@ class Analysis(Subject):
                 return age + 1
         return 0
 
-    def most_in_time(self) -> int | None:
+    def most_in_time(self, window: AnalysedWindow) -> int | None:
         """Return how many events fit in the time of `within`, if that has a bound."""
-        duration = self.window.clauses.within_time
-        most, gap = most_in_time(self.meaning, self.window), None
+        duration = window.clauses.within_time
+        most, gap = most_in_time(self.meaning, window), None
         if most is not None and not self.meaning.expanded.assumes:
             return most  # nothing keeps events apart
         try:
@@ -377,7 +377,7 @@ class Analysis(Subject):
                 raise
         if not gap or duration is None:
             return most
-        by_gap = int(duration // gap) + 1 + self.window.behind
+        by_gap = int(duration // gap) + 1 + window.behind
         return by_gap if most is None else min(most, by_gap)
 
     # --- The decision about windows

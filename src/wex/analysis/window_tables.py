@@ -150,7 +150,8 @@ def analysed_window(
         tables = _preferring(preference, reading.columns, until, having=clauses.having)
     else:
         tables = form_tables(form, reading.columns)
-    lengths = _lengths(meaning, index, clauses, planned=planned, plain=plain)
+    having = not (planned or plain or clauses.prefers)
+    lengths = lengths_of(meaning, index, clauses, having=having)
     counted = lengths is not None and lengths.enough * len(tables.moves) <= MOST_COUNTED
     if lengths is not None and counted:
         tables = counting_events(tables, lengths, planned=planned)
@@ -166,14 +167,18 @@ def analysed_window(
         tables,
         clauses,
         counted=counted,
-        behind=0 if limit is None else limit.behind + clauses.until,
+        # A plan holds a start up to the event behind its longest window, which decides about it.
+        behind=0 if limit is None else limit.behind + (planned and clauses.until),
     )
 
 
-def without_clauses(compiled: CompiledWindow) -> AnalysedWindow:
+def without_clauses(compiled: CompiledWindow, reading: Reading | None = None) -> AnalysedWindow:
     """Return the tables of a window without the clauses that end starts, but for `until`."""
-    reading = reading_of(compiled)
-    tables = form_tables(compiled.form, reading.columns)
+    reading = reading or reading_of(compiled)
+    if compiled.preference is None:
+        tables = form_tables(compiled.form, reading.columns)
+    else:
+        tables = _preferring(compiled.preference, reading.columns, reading.until, having=False)
     return _with_tables(compiled, reading, tables, compiled.clauses, counted=False)
 
 
@@ -225,20 +230,22 @@ class Reading:
         return tuple(masks)
 
 
-def reading_of(compiled: CompiledWindow) -> Reading:
-    """Return how a window reads letters."""
+def reading_of(compiled: CompiledWindow, apart: Sequence[int] | None = None) -> Reading:
+    """Return how a window reads letters; those with different numbers in `apart` do not act alike."""
     form, preference, until = compiled.form, compiled.preference, compiled.until
     follows = [
         until is not None and bool(until >> letter & 1) for letter in range(len(compiled.letters))
     ]
     prefix = form.prefix if preference is None else preference.prefix
     inner = form.window.classes if preference is None else preference.ways.classes
-    of_letter, keys = common_classes(prefix.classes.tolist(), inner.tolist(), follows)
+    of_letter, keys = common_classes(
+        prefix.classes.tolist(), inner.tolist(), follows, apart or [0] * len(follows)
+    )
     return Reading(
         tuple(of_letter),
-        tuple(cls for _, cls, _ in keys),
-        tuple(map(tuple, prefix.table[:, [cls for cls, _, _ in keys]].tolist())),
-        None if until is None else tuple(bool(flag) for _, _, flag in keys),
+        tuple(cls for _, cls, _, _ in keys),
+        tuple(map(tuple, prefix.table[:, [cls for cls, _, _, _ in keys]].tolist())),
+        None if until is None else tuple(bool(flag) for _, _, flag, _ in keys),
     )
 
 
@@ -346,17 +353,13 @@ class Lengths:
     most: int | None  # longer windows are dropped
 
 
-def _lengths(
-    meaning: Meaning, index: int, clauses: Clauses, *, planned: bool, plain: bool
-) -> Lengths | None:
+def lengths_of(meaning: Meaning, index: int, clauses: Clauses, *, having: bool) -> Lengths | None:
     """Return the lengths that `within N events` and `having` allow, or None if all are allowed."""
-    having = None
-    if not (planned or plain or clauses.prefers):
-        having = _lengths_of_having(meaning, index)
+    own = _lengths_of_having(meaning, index) if having else None
     most = clauses.within_events
-    if having is None:
+    if own is None:
         return None if most is None else Lengths(most, lambda _: True, most)
-    return having if most is None else Lengths(most, having.allowed, most)
+    return own if most is None else Lengths(most, own.allowed, most)
 
 
 def _lengths_of_having(meaning: Meaning, index: int) -> Lengths | None:

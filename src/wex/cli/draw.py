@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import read_spec
+from wex.cli.terminal import PATH, read_spec
 from wex.errors import clean
 
 
 @click.command(short_help="Draw the automata of a spec.")
-@click.argument("path", metavar="SPEC")
+@click.argument("path", metavar="SPEC", type=PATH)
 @click.option(
     "--what",
     type=click.Choice(["automata", "regions"]),

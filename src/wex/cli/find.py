@@ -39,6 +39,12 @@ from wex.engine.find import find_in_files
     help="Give a row for every event of every window, with the fields of the event.",
 )
 @click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads to use.  [default: all cores, if there is much data]",
+)
+@click.option(
     "--output-format", help="Format of the output, as for --input-format.  [default: by its name]"
 )
 @input_options
@@ -49,6 +55,7 @@ def find(
     json_wanted: bool,
     wide: bool,
     rows_wanted: bool,
+    threads: int | None,
     output_format: str | None,
     reading: Reading,
 ) -> int:
@@ -66,7 +73,7 @@ def find(
     from wex.engine.event_rows import window_count  # noqa: PLC0415  (loads Arrow)
 
     spec = read_spec(path)
-    request = reading.request(files, rows=rows_wanted)
+    request = reading.request(files, rows=rows_wanted, threads=threads)
     with options_of_the_shell(), reading_progress() as progress:
         windows, events = find_in_files(spec, request, progress)
     counts = f"{counted(window_count(windows), 'window')} in {counted(events, 'event')}"

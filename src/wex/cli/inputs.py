@@ -86,9 +86,9 @@ class Reading:
     options: TextOptions
     where_key: Mapping[str, object] | None
 
-    def request(self, given: Given, *, rows: bool = False) -> Request:
+    def request(self, given: Given, *, rows: bool = False, threads: int | None = None) -> Request:
         """Return the request to read some files in this way."""
-        return Request(given, self.input_format, self.options, self.where_key, rows)
+        return Request(given, self.input_format, self.options, self.where_key, rows, threads)
 
 
 def input_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -8,7 +8,7 @@ import click
 
 from wex.cli import FINE
 from wex.cli.inputs import Reading, check_inputs, input_options, options_of_the_shell
-from wex.cli.terminal import read_spec, reading_progress
+from wex.cli.terminal import PATH, read_spec, reading_progress
 from wex.engine.files.sources import refuse_overwriting
 from wex.engine.find import events_in_files
 from wex.errors import clean
@@ -16,11 +16,12 @@ from wex.plot.files import check_suffix, save
 
 
 @click.command(short_help="Draw streams with their windows.")
-@click.argument("path", metavar="SPEC")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("path", metavar="SPEC", type=PATH)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @click.option(
     "-o",
     "--output",
+    type=PATH,
     required=True,
     help="The picture: a file that ends in .svg, .png, .html or .json.",
 )

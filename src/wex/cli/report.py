@@ -8,7 +8,7 @@ import click
 
 from wex.cli import FINE
 from wex.cli.inputs import Reading, check_inputs, input_options, options_of_the_shell
-from wex.cli.terminal import counted, read_spec, reading_progress
+from wex.cli.terminal import PATH, counted, read_spec, reading_progress
 from wex.engine.files.reading import read_table
 from wex.engine.files.sources import refuse_overwriting
 from wex.engine.find import events_in_files
@@ -18,7 +18,7 @@ from wex.spec import meaning
 
 
 @click.command(short_help="Write a page about a spec and its windows.")
-@click.argument("path", metavar="SPEC")
+@click.argument("path", metavar="SPEC", type=PATH)
 @click.option(
     "--input",
     "files",
@@ -27,7 +27,9 @@ from wex.spec import meaning
     required=True,
     help="The events: a file, a pattern or a folder, as for `wex find`. Repeatable.",
 )
-@click.option("-o", "--output", required=True, help="The page: a file that ends in .html.")
+@click.option(
+    "-o", "--output", type=PATH, required=True, help="The page: a file that ends in .html."
+)
 @click.option(
     "--windows",
     "windows_found",

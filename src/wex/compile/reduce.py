@@ -60,15 +60,22 @@ def reduce_window(compiled: CompiledWindow) -> CompiledWindow:
     for letter in kept:
         rows.setdefault(tuple(letters.rows[letter][guard] for guard in chosen), letter)
     ordered = sorted(rows)
-    members = [rows[row] for row in ordered]
     fewer = Letters(tuple(letters.guards[guard] for guard in chosen), tuple(ordered))
+    return over_letters(compiled, fewer, [rows[row] for row in ordered])
+
+
+def over_letters(
+    compiled: CompiledWindow, letters: Letters, members: Sequence[int]
+) -> CompiledWindow:
+    """Return a window over other letters; `members` has for each the letter that acts like it now."""
+    until, preference, labels = compiled.until, compiled.preference, compiled.labels
     follows = None
     if until is not None:
         follows = sum(1 << new for new, letter in enumerate(members) if until >> letter & 1)
     return replace(
         compiled,
-        letters=fewer,
-        form=restricted(form, members),
+        letters=letters,
+        form=restricted(compiled.form, members),
         until=follows,
         preference=preference and restricted_preference(preference, members),
         labels=labels and restricted_labels(labels, members),
@@ -122,8 +129,8 @@ def _needed(
     }
     for guard in reversed(range(len(letters.guards))):
         others = [other for other in chosen if other != guard]
-        computed = {term for other in others for term in _computed(letters.guards[other])}
-        if not computed.issuperset(_computed(letters.guards[guard])):
+        kept_terms = {term for other in others for term in computed(letters.guards[other])}
+        if not kept_terms.issuperset(computed(letters.guards[guard])):
             continue
         seen: dict[int, tuple[int, ...]] = {}
         without = {letter: row & ~(1 << guard) for letter, row in rows.items()}
@@ -135,7 +142,7 @@ def _needed(
     return chosen
 
 
-def _computed(guard: Guard) -> Iterator[Term]:
+def computed(guard: Guard) -> Iterator[Term]:
     """Yield the terms whose arithmetic can fail when a guard is evaluated."""
     for atom in terms.atoms(guard):
         if isinstance(atom, Comparison):

@@ -29,3 +29,10 @@ def empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
     if size_in_bytes < LARGE or pa.default_memory_pool().backend_name != "mimalloc":
         return np.empty(size, dtype=dtype)
     return np.frombuffer(pa.allocate_buffer(size_in_bytes), dtype=dtype)
+
+
+def filled_with(value: int, size: int) -> Ints:
+    """Return an array that has one number everywhere."""
+    array: Ints = empty(size, np.int64)
+    array[:] = value
+    return array

@@ -14,10 +14,8 @@ If a stage finds a fault in the data, `data_errors` finds the fault of the earli
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arrays import empty
+from wex.engine.arrays import empty, filled_with
 from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
@@ -35,6 +33,7 @@ from wex.engine.input.columns import concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.kernels.scans import merge
 from wex.engine.kernels.types import Automata, read_only
+from wex.engine.longest_run import LongestRun, is_searched
 from wex.engine.machines.choose import MOST_CONFIGS
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
@@ -43,6 +42,7 @@ from wex.engine.state import schema
 from wex.engine.state.state import WITH_ROWS, State
 from wex.engine.tracked_run import TrackedRun
 from wex.engine.window_run import Window, WindowRun
+from wex.engine.workers import Workers, cores
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
@@ -64,13 +64,16 @@ RUNS: dict[str, type[WindowRun]] = {"preferred": PreferredRun, "tracked": Tracke
 SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
 
 
-_threads = ContextVar("threads", default=False)
+_threads = ContextVar("threads", default=1)
 
 
 @contextmanager
-def windows_in_threads() -> Iterator[None]:
-    """Let the windows of large batches run side by side; a worker beside others has one core."""
-    token = _threads.set(True)
+def windows_in_threads(threads: int | None = None) -> Iterator[None]:
+    """Let the windows of large batches run side by side, on so many threads; None: on all cores.
+
+    Elsewhere they do not: a worker beside others has one core.
+    """
+    token = _threads.set(cores() if threads is None else threads)
     try:
         yield
     finally:
@@ -137,9 +140,7 @@ class Engine:
             columns = {schema.key(name): keys.column(name) for name in self.stream.partition_by}
         initial = schema.stream_columns(len(self.windows), rated=self.rated)
         initial |= {schema.prefix_state(at): 0 for at in self.with_prefix}
-        filled = {
-            value: pa.array(np.full(count, value, dtype=np.int64)) for value in initial.values()
-        }
+        filled = {value: pa.array(filled_with(value, count)) for value in initial.values()}
         columns |= {name: filled[value] for name, value in initial.items()}
         lists = schema.list_names(len(self.windows), rated=self.rated)
         return State(pa.table(columns), {name: pa.table({}) for name in lists})
@@ -161,8 +162,9 @@ class Engine:
             runs, windows, conformity = self._stages(batch, prior, last=last)
         except FaultError as fault:
             raise first_fault(self._stages, batch, prior, fault, last=last) from None
-        columns, lists = conformity.columns(), {}
+        columns, lists = {}, {}
         if not last:
+            columns = conformity.columns()
             for window, run in enumerate(runs):
                 lists[schema.held(window)], numbers = run.held()
                 columns |= {name: pa.array(column) for name, column in numbers.items()}
@@ -183,9 +185,7 @@ class Engine:
         conformity = self.conformity_check.check(batch, Conformity.of_state(prior))
         rows = BatchView(batch, self.guarded - self.nullable)
         runs = [
-            RUNS.get(window.machine.kind, WindowRun)(
-                self, window, number, batch, rows, prior, last=last
-            )
+            _run_of(window)(self, window, number, batch, rows, prior, last=last)
             for number, window in enumerate(self.windows)
         ]
         return runs, self._all_windows(runs, codes), conformity
@@ -204,16 +204,11 @@ class Engine:
         runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
     ) -> list[FoundWindows]:
         """Return the windows of each run; large batches run in several threads."""
-        alone = len(runs) == 1 or not _threads.get()
+        alone = len(runs) == 1 or _threads.get() == 1
         if alone or runs[0].batch.rows < SIDE_BY_SIDE:
             return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
-        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
-            # Limits are context variables: a thread sees them only in a copy of this context.
-            tasks = [
-                pool.submit(copy_context().run, run.windows, own)
-                for run, own in zip(runs, codes, strict=True)
-            ]
-            return [task.result() for task in tasks]
+        pairs = zip(runs, codes, strict=True)
+        return Workers(_threads.get()).map(lambda pair: pair[0].windows(pair[1]), pairs)
 
     def oldest_whole(self, batch: Batch) -> Ints:
         """Return for each stream its oldest row for which all events to look back at are kept."""
@@ -294,6 +289,10 @@ class Engine:
             ]
             columns[name] = _sorted(values, order)
         return pa.table(columns), streams
+
+
+def _run_of(window: Window) -> type[WindowRun]:
+    return LongestRun if is_searched(window) else RUNS.get(window.machine.kind, WindowRun)
 
 
 def _mark(machine: Machine | TrackedMachine) -> str:

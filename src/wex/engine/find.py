@@ -6,13 +6,13 @@ Functions that import an engine do so when they are called: the kernels load num
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.compile.clauses import clauses_of
 from wex.engine.data_errors import arrow_errors
 from wex.engine.files.json_files import TypeChangedError
+from wex.engine.files.options import text_options
 from wex.engine.files.reading import DEFAULTS, concat_tables, source_of
 from wex.engine.files.sources import files_of
 from wex.engine.input.columns import table_of
@@ -68,7 +68,7 @@ def _run_once(engine: Engine, data: Data, threads: int | None = None) -> pa.Tabl
     from wex.engine.engine import windows_in_threads  # noqa: PLC0415
     from wex.engine.ranges.division import find_divided  # noqa: PLC0415
 
-    with arrow_errors(), windows_in_threads() if threads is None else nullcontext():
+    with arrow_errors(), windows_in_threads(threads):
         return find_divided(engine, table_of(data), threads)
 
 
@@ -80,7 +80,8 @@ Progress = Callable[[int, int, "float | None"], None]
 class Request:
     """Which files to read, their format, how texts are written in them, and which streams to keep.
 
-    With `rows`, the result has a row for every event of every window.
+    With `rows`, the result has a row for every event of every window. `threads` are those to use; None: as
+    many as help.
     """
 
     given: Given
@@ -88,6 +89,21 @@ class Request:
     options: TextOptions = DEFAULTS
     where_key: Mapping[str, object] | None = None
     rows: bool = False
+    threads: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        given: Given,
+        input_format: str | None,
+        where_key: Mapping[str, object] | None,
+        options: Mapping[str, object],
+        *,
+        rows: bool,
+        threads: int | None,
+    ) -> Request:
+        """Return a request with the options of text files as a user gives them, by name."""
+        return cls(given, input_format, text_options(**options), where_key, rows, threads)
 
 
 def find_in_files(
@@ -102,9 +118,11 @@ def find_in_files(
     from wex.engine.engine import engine_of, windows_in_threads  # noqa: PLC0415
     from wex.engine.event_rows import rows_engine  # noqa: PLC0415
 
+    check_threads(request.threads)
     fields = meaning(spec).fields
     chosen = KeyFilter(spec, fields, request.where_key)
-    with files_of(request.given, request.input_format) as files, windows_in_threads():
+    side_by_side = windows_in_threads(request.threads)
+    with files_of(request.given, request.input_format) as files, side_by_side:
         engine = rows_engine(spec, numbered=True) if request.rows else engine_of(spec)
         try:
             source = source_of(files, fields, request.options, steady=True)
@@ -117,7 +135,7 @@ def find_in_files(
         source = source_of(files, fields, request.options)
         table = concat_tables([chosen.rows(batch) for batch in _batches(source, engine)])
         chosen.check()
-        return _run_once(engine, table), table.num_rows
+        return _run_once(engine, table, request.threads), table.num_rows
 
 
 def events_in_files(

@@ -1,4 +1,4 @@
-"""Rows packed by the hash of their key: one blob of Arrow data for each bucket, and back to rows.
+"""Rows packed by the hash of their key, or by their time: blobs of Arrow data for each bucket, and back to rows.
 
 A shuffle that moves a few hundred blobs costs a fraction of one that moves and sorts rows. Packing is
 vectorised: texts become codes, whole numbers the distance from the least one in as few bytes as it
@@ -10,6 +10,7 @@ Equal keys have equal hashes: NULLs are one key, and so are NaNs and both zeros.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from wex.engine.kernels.ordering import (
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,13 +45,61 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
 
 NULL_HASH = np.uint64(0x9E3779B97F4A7C15)
-NARROW = (np.uint8, np.uint16, np.uint32)
-LEAST = b"wex"  # in the metadata of a column: the least number, from which its numbers are counted
+NARROW: tuple[type[np.unsignedinteger], ...] = (np.uint8, np.uint16, np.uint32)
+TIME_STEPS = (1_000_000, 1_000)  # times are often whole seconds, or thousandths of them
+# In the metadata of a column: the least number, from which its numbers are counted, and in what steps.
+COUNTED = b"wex"
 MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
+BLOB_ROWS = 1 << 14  # more cost the JVM more: its heap has a way of its own for large arrays
+
+
+@dataclass(frozen=True)
+class KeyBuckets:
+    """So many buckets, by the hash of the keys."""
+
+    keys: Sequence[str]
+    count: int
+
+    def order(self, arrays: Mapping[str, pa.Array], rows: int) -> tuple[Ints | None, Ints]:
+        """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+        if self.count == 1 or not self.keys:
+            return None, np.full(self.count, rows, dtype=np.int64)
+        hashes = np.zeros(rows, dtype=np.uint64)
+        for name in self.keys:
+            mix(hashes, _hashable(arrays[name]))
+        return bucket_order(hashes, self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class TimeBuckets:
+    """Buckets between ascending borders of a column of numbers or times: a border begins a bucket.
+
+    NULL is in the first bucket, NaN in the last one.
+    """
+
+    column: str
+    borders: NDArray[np.generic]
+
+    def order(self, arrays: Mapping[str, pa.Array], rows: int) -> tuple[Ints | None, Ints]:
+        """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+        column = arrays[self.column]
+        if pa.types.is_floating(column.type):
+            values = column.cast(pa.float64()).fill_null(-np.inf).to_numpy()
+        else:
+            values = whole(column)
+        numbers = np.searchsorted(self.borders, values, side="right")
+        if column.null_count:
+            numbers[column.is_null().to_numpy(zero_copy_only=False)] = 0
+        ends = np.cumsum(np.bincount(numbers, minlength=len(self.borders) + 1))
+        if rows < 2 or (numbers[1:] >= numbers[:-1]).all():
+            return None, ends
+        return np.argsort(
+            numbers.astype(np.uint16), kind="stable"
+        ), ends  # of 16 bits: a radix sort
 
 
 class Blob(NamedTuple):
-    """The rows of one bucket."""
+    """Rows of one bucket."""
 
     bucket: int
     first: int  # the least value of the first order column, if it is a whole number
@@ -58,19 +107,20 @@ class Blob(NamedTuple):
 
 
 def blobs(
-    table: pa.Table, keys: Sequence[str], first_order: str | None, buckets: int
+    table: pa.Table, buckets: KeyBuckets | TimeBuckets, first_order: str | None
 ) -> Iterator[Blob]:
-    """Yield the rows of a table as a blob for each bucket that has rows."""
+    """Yield the rows of a table as blobs, one or several for each bucket that has rows."""
     if not table.num_rows:
         return
     arrays = {name: _coded(combine_chunks(table.column(name))) for name in table.column_names}
-    order, ends = _bucket_order([arrays[name] for name in keys], table.num_rows, buckets)
-    columns = [_packed_column(array, order, ends) for array in arrays.values()]
-    starts = np.append(0, ends[:-1])
-    filled = np.flatnonzero(ends > starts)
-    firsts = _least(table, first_order, order, starts[filled])
-    for bucket, first in zip(filled.tolist(), firsts.tolist(), strict=True):
-        parts = [column.part(bucket, starts[bucket], ends[bucket]) for column in columns]
+    order, bucket_ends = buckets.order(arrays, table.num_rows)
+    columns = [_packed_column(array, order, bucket_ends) for array in arrays.values()]
+    owners, starts, ends = _slices(bucket_ends)
+    firsts = _least(table, first_order, order, starts)
+    for bucket, first, start, end in zip(
+        owners.tolist(), firsts.tolist(), starts.tolist(), ends.tolist(), strict=True
+    ):
+        parts = [column.part(bucket, start, end) for column in columns]
         fields = [
             pa.field(name, part.type, metadata=column.metadata)
             for name, part, column in zip(table.column_names, parts, columns, strict=True)
@@ -165,14 +215,16 @@ def _written(batch: pa.RecordBatch) -> pa.Buffer:
 # --- Buckets
 
 
-def _bucket_order(keys: Sequence[pa.Array], rows: int, buckets: int) -> tuple[Ints | None, Ints]:
-    """Return the rows in the order of their buckets (None: as they are), and where buckets end."""
-    if buckets == 1 or not keys:
-        return None, np.full(buckets, rows, dtype=np.int64)
-    hashes = np.zeros(rows, dtype=np.uint64)
-    for column in keys:
-        mix(hashes, _hashable(column))
-    return bucket_order(hashes, buckets)
+def _slices(bucket_ends: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the bucket, the first row and the end of each blob."""
+    bucket_starts = np.append(0, bucket_ends[:-1])
+    sizes = bucket_ends - bucket_starts
+    counts = np.where(sizes > 0, np.maximum((sizes + BLOB_ROWS // 2) // BLOB_ROWS, 1), 0)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    numbers = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    own_starts, own_sizes, own_counts = bucket_starts[owners], sizes[owners], counts[owners]
+    starts = own_starts + own_sizes * numbers // own_counts
+    return owners, starts, own_starts + own_sizes * (numbers + 1) // own_counts
 
 
 def _coded(column: pa.Array) -> pa.Array:
@@ -242,11 +294,11 @@ class _Plain:
 
 
 class _Narrow(_Plain):
-    """A column of whole numbers, counted from the least one."""
+    """A column of whole numbers, counted from the least one in steps."""
 
-    def __init__(self, numbers: NDArray[np.generic], least: int) -> None:
+    def __init__(self, numbers: NDArray[np.generic], least: int, step: int) -> None:
         super().__init__(pa.array(numbers))
-        self.metadata = {LEAST: json.dumps(least).encode()}
+        self.metadata = {COUNTED: json.dumps([least, step]).encode()}
 
 
 class _Coded(_Plain):
@@ -260,7 +312,12 @@ class _Coded(_Plain):
     def part(self, bucket: int, start: int, end: int) -> pa.Array:
         first = self._used_ends[bucket - 1] if bucket else 0
         used = self._texts.take(pa.array(self._used[first : self._used_ends[bucket]]))
-        return pa.DictionaryArray.from_arrays(super().part(bucket, start, end), used)
+        codes = super().part(bucket, start, end)
+        for narrow in (pa.int8(), pa.int16()):
+            if len(used) <= 1 << (narrow.bit_width - 1):
+                codes = codes.cast(narrow)
+                break
+        return pa.DictionaryArray.from_arrays(codes, used)
 
 
 def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
@@ -271,7 +328,8 @@ def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
             return _Coded(column.dictionary, codes if order is None else codes[order], ends)
         column = column.cast(column.type.value_type)
     elif is_whole(column.type) and not column.null_count:
-        return _Narrow(*_narrowed(whole(column), order))
+        steps = () if pa.types.is_integer(column.type) else TIME_STEPS
+        return _Narrow(*_narrowed(whole(column), order, steps))
     if order is None:
         return _Plain(column)
     if pa.types.is_float64(column.type) and not column.null_count:
@@ -279,25 +337,50 @@ def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
     return _Plain(column.take(pa.array(order)))
 
 
-def _narrowed(numbers: Ints, order: Ints | None) -> tuple[NDArray[np.generic], int]:
-    """Return numbers counted from the least one, in as few bytes as they need, and the least one."""
-    least, greatest = least_and_greatest(numbers)
-    for narrow in NARROW:
-        if int(greatest) - int(least) <= np.iinfo(narrow).max:
-            counted = np.subtract(numbers, least, dtype=np.int64).astype(narrow)
-            return counted if order is None else counted[order], int(least)
-    return numbers if order is None else numbers[order], 0
+def _narrowed(
+    numbers: Ints, order: Ints | None, steps: Sequence[int]
+) -> tuple[NDArray[np.generic], int, int]:
+    """Return numbers counted from the least one in steps, in as few bytes as they need.
+
+    Behind them come the least one and the step: one of `steps` if that saves bytes, or 1.
+    """
+    least, greatest = map(int, least_and_greatest(numbers))
+    narrow = _narrow_type(greatest - least)
+    for step in steps:
+        narrower = _narrow_type((greatest - least) // step)
+        if narrower is None or narrower == narrow:
+            continue
+        distances = numbers - least
+        counted = distances // step
+        if np.array_equal(counted * step, distances):
+            return _in_order(counted.astype(narrower), order), least, step
+    if narrow is None:
+        return _in_order(numbers, order), 0, 1
+    return _in_order((numbers - least).astype(narrow), order), least, 1
+
+
+def _narrow_type(most: int) -> type[np.unsignedinteger] | None:
+    """Return the shortest type for numbers from 0 to `most`; None if it is no shorter than theirs."""
+    return next((narrow for narrow in NARROW if most <= np.iinfo(narrow).max), None)
+
+
+def _in_order(numbers: NDArray[np.generic], order: Ints | None) -> NDArray[np.generic]:
+    return numbers if order is None else numbers[order]
 
 
 def _unpacked_column(
     column: pa.Array, metadata: dict[bytes, bytes] | None, type_: pa.DataType
 ) -> pa.Array:
     """Return a column of a blob with its type: blobs of one column may have been packed differently."""
-    if metadata and LEAST in metadata:
-        return _of_whole(column.to_numpy() + np.int64(json.loads(metadata[LEAST])), type_)
+    if metadata and COUNTED in metadata:
+        least, step = json.loads(metadata[COUNTED])
+        numbers: Ints = np.multiply(column.to_numpy(), step, dtype=np.int64)
+        numbers += least
+        return _of_whole(numbers, type_)
     if pa.types.is_dictionary(column.type):
-        coded = pa.dictionary(column.type.index_type, type_)
-        return column if column.type == coded else column.cast(coded)
+        texts = column.dictionary
+        codes = column.indices.cast(pa.int32())
+        return pa.DictionaryArray.from_arrays(codes, texts.cast(type_))
     if column.type != type_ and (is_text(column.type) or is_whole(column.type)):
         return column.cast(type_)  # another zone of a time, or large texts
     return column

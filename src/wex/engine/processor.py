@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wex.engine.engine import engine_of, windows_in_threads
 from wex.engine.event_rows import endless_rows_engine
-from wex.engine.running_streams import RunningStreams
+from wex.engine.waiting_rows import WaitingRows
 from wex.errors import WexError
 from wex.spec.arguments import with_arguments
 
@@ -46,7 +46,7 @@ class Processor:
         rows: bool = False,
     ) -> None:
         filled = with_arguments(spec, partition_by, order_by)
-        self._streams = RunningStreams(endless_rows_engine(filled) if rows else engine_of(filled))
+        self._streams = WaitingRows(endless_rows_engine(filled) if rows else engine_of(filled))
         self._lock = threading.RLock()
 
     @classmethod
@@ -65,7 +65,7 @@ class Processor:
         return processor
 
     @contextmanager
-    def _alone(self) -> Iterator[RunningStreams]:
+    def _alone(self) -> Iterator[WaitingRows]:
         """Give the streams to one thread, and raise an error for others: batches need an order."""
         if not self._lock.acquire(blocking=False):
             message = "another thread is using this Processor"

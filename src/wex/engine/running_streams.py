@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,23 @@ from wex.engine.short_batches import run_batch
 from wex.engine.state import schema as names
 from wex.engine.state.state import State, to_bytes
 from wex.engine.state.state_check import read_state
-from wex.engine.state.store import StateStore
+from wex.engine.state.store import StateStore, hashable_keys
 
 if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.columns import Data
+
+
+class Fed(NamedTuple):
+    """What a batch reports, the batch, and the states of its streams after it."""
+
+    windows: pa.Table
+    batch: PreparedInput
+    state: State | None
+
+    def keys(self) -> list[tuple[object, ...]]:
+        """Return the keys of the streams, as Python values."""
+        return hashable_keys(self.batch.keys, self.batch.stream.partition_by)
 
 
 class RunningStreams:
@@ -52,10 +64,22 @@ class RunningStreams:
 
     def feed(self, data: Data) -> pa.Table:
         """Return the windows that a batch reports; an error leaves all streams as they were."""
+        return self.run(data).windows
+
+    def run(self, data: Data) -> Fed:
+        """Return what a batch reports, and the states of its streams after it."""
         with arrow_errors():
-            prepared = self.prepared(data)
-            prior = self.recall(prepared)
-            table, after = run_batch(self._engine, prepared.batch(prior), prior)
+            return self._run(self.prepared(data))
+
+    def run_stream(self, events: pa.Table) -> Fed:
+        """Run the next events of one stream that have no fault, with the types of the batches so far."""
+        assert self.schema is not None
+        with arrow_errors():
+            return self._run(PreparedInput.of_checked(self._engine, events, self.schema))
+
+    def _run(self, prepared: PreparedInput) -> Fed:
+        prior = self.recall(prepared)
+        table, after = run_batch(self._engine, prepared.batch(prior), prior)
         if self.schema is not None and self.schema != prepared.schema:
             self._store.change(
                 partial(state_with_types, self._engine, schema=prepared.table.schema)
@@ -63,7 +87,14 @@ class RunningStreams:
         if after is not None and after.size:
             self._store.store(prepared.keys, after)
         self.schema = prepared.schema
-        return table
+        return Fed(table, prepared, after)
+
+    def state_of(self, event: pa.Table) -> State | None:
+        """Return the state of the stream of a single event; None: the event is its first."""
+        stream_keys = self._engine.stream.partition_by
+        keys = pa.table({"#": [0], **{name: event.column(name) for name in stream_keys}})
+        _, new = self._store.numbers(keys)
+        return None if len(new) else self._store.recall(keys, self._engine.fresh)
 
     def close(self) -> pa.Table:
         """Return the windows that the end of all streams reports, and forget the streams."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arrays import empty
+from wex.engine.arrays import empty, filled_with
 from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.columns import combine_chunks, empty_array, take
 from wex.engine.kernels.buffers import owners_of
@@ -21,10 +21,9 @@ from wex.engine.machines.closing import closing_of
 from wex.engine.machines.labels import label_machine
 from wex.engine.machines.preferred import without_choice
 from wex.engine.machines.state_tables import StateTable, state_table
-from wex.engine.measures import Result
 from wex.engine.measures.measure import WindowMeasures
 from wex.engine.measures.panes import Panes, Ranges
-from wex.engine.measures.results import joined_results, too_far
+from wex.engine.measures.results import chosen_result, joined_results, too_far
 from wex.engine.state import schema
 from wex.threads import cached_property
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch, BatchView
     from wex.engine.kernels.types import KernelResult
+    from wex.engine.measures import Result
     from wex.engine.measures.measure import Fail
     from wex.engine.state.state import State
     from wex.errors import DataError
@@ -199,11 +199,12 @@ class WindowRun:
         batch, panes = self.batch, self.panes
         begin = batch.begin
         if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
-            begin = self.window.first - batch.position
+            begin = empty(len(batch.position), np.int64)
+            np.subtract(self.window.first, batch.position, out=begin)
             np.maximum(begin, 0, out=begin)
             begin += batch.begin
             np.minimum(begin, batch.end, out=begin)
-        held = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        held = filled_with(0, len(self.counts) + 1)
         if self.carried.num_rows:
             np.cumsum(self.counts, out=held[1:])
         return Segments(
@@ -241,18 +242,23 @@ class WindowRun:
                 error = partial(does_not_fit, pa.date32(), measure.name)
                 raise self._fault(error, matches, int(np.argmax(bad)))
         start, end, streams = matches
-        reported = end if self.is_alone else end + streams + self._waits
+        reported = end if self.is_alone else _moved(end, streams, self._reports)
         positions, ends = self._positions(start, streams), self._end_positions(matches)
         return FoundWindows(streams, positions, ends, reported, self._times(start, end), measures)
 
     @property
     def is_alone(self) -> bool:
-        """Tell whether no other windows have to be merged with these by the rows that report them.
-
-        Rows ascend through all streams. A report at the end of a stream has no row: the streams are
-        set apart by one, so that it does not fall on the first row of the next.
-        """
+        """Tell whether no other windows have to be merged with these by the rows that report them."""
         return len(self.engine.windows) == 1
+
+    @property
+    def _reports(self) -> Ints:
+        """Return by stream how far behind the end of a window it is reported, in ascending rows.
+
+        A report at the end of a stream has no row: the streams are set apart by one, so that it
+        does not fall on the first row of the next.
+        """
+        return np.arange(len(self.counts)) + self._waits
 
     def _measures_and_having(self, matches: Matches) -> tuple[dict[str, Result], Bools | None]:
         """Return the measures of windows, and which of them satisfy `having`; None: there is none."""
@@ -489,14 +495,3 @@ def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
     for less in down:
         moved -= less[streams]
     return moved
-
-
-def chosen_result(result: Result, chosen: Bools | Ints | slice) -> Result:
-    """Return some rows of the values of a measure: by a mask, by numbers, or adjacent ones."""
-    values, known = result.values, result.known
-    if isinstance(values, pa.Array) and not isinstance(chosen, slice):
-        places = pa.array(chosen)
-        values = values.filter(places) if chosen.dtype == np.bool_ else values.take(places)
-    else:
-        values = values[chosen]
-    return Result(values, None if known is None else known[chosen])

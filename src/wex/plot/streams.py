@@ -106,11 +106,19 @@ class StreamWindows:
 
     @cached_property
     def axis(self) -> str:
-        """Return the column that orders the events, or `POSITION` if that is no single number or time."""
+        """Return the column that orders the events, or `POSITION` if that is no single number or time.
+
+        Nor is it the axis if some of its numbers are infinite, or too far apart for a float.
+        """
         order = [name.text for name in self.spec.stream.order_by]
-        if len(order) == 1 and self.fields[order[0]] in AXIS_TYPES:
-            return order[0]
-        return POSITION
+        if len(order) != 1 or self.fields[order[0]] not in AXIS_TYPES:
+            return POSITION
+        if self.fields[order[0]] == REAL:
+            values = self.batch.array(order[0]).astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if not np.isfinite(values.max() - values.min()):
+                    return POSITION
+        return order[0]
 
     @property
     def is_time(self) -> bool:
@@ -207,7 +215,9 @@ def fitted(spec: tree.Spec, batch: Batch, windows: pa.Table) -> tuple[pa.Table, 
         if name not in names:
             hint = did_you_mean(str(name), sorted(names), "the windows of the spec are")
             raise _unfit(f"there is a window called `{name}`, which the spec does not have", hint)
-    owners = _owners(conform(windows, {name: fields[name] for name in keys}), batch)
+    owners = np.zeros(windows.num_rows, dtype=np.int64)
+    if keys:
+        owners = _owners(conform(windows, {name: fields[name] for name in keys}), batch)
     _refuse(windows, owners < 0, "no event has its key")
     start, end = (windows.column(name).cast(pa.int64()).to_numpy() for name in _PLACES)
     size = (batch.end - batch.first)[owners]
@@ -229,8 +239,6 @@ def _owners(keys: pa.Table, batch: Batch) -> Ints:
     """Return the stream of each row of keys, or -1."""
     first = pa.array(batch.first)
     own = [batch.table.column(name).take(first).to_pylist() for name in keys.column_names]
-    if not own:
-        return np.zeros(keys.num_rows, dtype=np.int64)
     number = {_comparable(key): at for at, key in enumerate(zip(*own, strict=True))}
     given = zip(*(column.to_pylist() for column in keys.columns), strict=True)
     return np.array([number.get(_comparable(key), -1) for key in given], dtype=np.int64)

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from wex.plot import thinning
-from wex.plot.panels import Panel
-from wex.report.columns import Columns, shortened
+from wex.report.columns import Columns
 from wex.report.histograms import histograms_of
 from wex.report.runs import runs_of
+from wex.report.series import series_of
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 MOST_BYTES = 4_600_000  # of the data in a page, so that all of it stays below 5 MB
-MOST_STREAMS = 200  # with a chart
-MOST_FIELDS = 6
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def content_of(seen: StreamWindows, overlaps: Sequence[Answer], room: Room | Non
         parts = {
             "windows": _window_columns(seen, listed),
             "runs": found,
-            "series": _series(seen, room.points, run_rows),
+            "series": series_of(seen, room.points, run_rows),
         }
         size = sum(len(json.dumps(part)) for part in parts.values())
         if size <= MOST_BYTES or room.windows < 100:
@@ -262,114 +260,3 @@ def _used_letters(
         }
         for run, own in zip(runs, used, strict=True)
     ]
-
-
-# --- Series
-
-
-def _series(seen: StreamWindows, points: int, run_rows: Ints) -> Json:
-    """Return what charts draw: for each stream the values of fields, and the depth of windows."""
-    streams = seen.busiest(MOST_STREAMS)
-    fields = seen.plain_fields()[:MOST_FIELDS]
-    lines = max(1, len(streams) * (len(fields) + len(seen.names)))
-    pixels = max(40, min(4000, points // (thinning.PER_COLUMN * lines)))
-    columns, counts = Columns(), []
-    xs: dict[str, list[Any]] = {
-        "x": [],
-        "y": [],
-        "strip_x": [],
-        "strip_end": [],
-        "strip_code": [],
-        "depth_x": [],
-        "depth": [],
-    }
-    shown = []
-    for stream in streams.tolist():
-        own = run_rows[(run_rows >= seen.batch.first[stream]) & (run_rows < seen.batch.end[stream])]
-        series = _Stream(seen, stream, pixels, own)
-        sizes = [series.field(name, xs) for name in fields]
-        depths = [series.depth(number, xs) for number in range(len(seen.names))]
-        counts.append(
-            {
-                "sizes": sizes,
-                "depths": depths,
-                "events": series.events,
-                "first": series.low,
-                "last": series.high,
-                "texts": series.texts,
-            }
-        )
-        shown.append(stream)
-    for name, arrays in xs.items():
-        columns.put(name, np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64))
-    keys = seen.key_texts(streams)
-    return {
-        **columns.packed(),
-        "fields": [
-            {"name": name, "number": seen.is_number(name), "type": seen.fields[name].name}
-            for name in fields
-        ],
-        "streams": [
-            {
-                "stream": stream,
-                "key": list(key),
-                "windows": int(seen.window_counts[stream]),
-                **count,
-            }
-            for stream, key, count in zip(shown, keys, counts, strict=True)
-        ],
-    }
-
-
-class _Stream:
-    """The series of one stream, appended to columns of all streams."""
-
-    def __init__(self, seen: StreamWindows, stream: int, pixels: int, kept: Ints) -> None:
-        self._seen, self._panel = seen, Panel(seen, stream, None, pixels)
-        panel = self._panel
-        self.events = panel.end - panel.first
-        self._rows = kept - panel.first
-        self.low, self.high = float(panel.places[0]), float(panel.places[-1])
-        self.texts: list[list[str] | None] = []
-
-    def field(self, name: str, into: dict[str, list[Any]]) -> int:
-        """Append the values of a field; return how many."""
-        panel = self._panel
-        if not self._seen.is_number(name):
-            codes, texts = self._seen.codes(name, panel.rows)
-            parts = thinning.strip(codes, panel.columns, panel.most)
-            until = panel.places[np.minimum(parts.last + 1, self.events - 1)]
-            into["strip_x"].append(panel.places[parts.first])
-            into["strip_end"].append(until)
-            into["strip_code"].append(parts.codes)
-            used = np.unique(parts.codes[parts.codes >= 0])
-            into["strip_code"][-1] = np.where(
-                parts.codes < 0, parts.codes, np.searchsorted(used, parts.codes)
-            )
-            self.texts.append([shortened(texts[code]) for code in used])
-            return len(parts.first)
-        values = self._seen.numbers(name, panel.rows)
-        kept = np.arange(self.events)
-        if self.events > panel.most:
-            evenly = np.arange(self.events) * int(panel.columns.max() + 1) // self.events
-            kept = np.unique(
-                np.concatenate(
-                    [
-                        thinning.extremes(values, panel.columns),
-                        thinning.extremes(values, evenly),
-                        self._rows,
-                    ]
-                )
-            )
-        into["x"].append(panel.places[kept])
-        into["y"].append(values[kept])
-        self.texts.append(None)
-        return len(kept)
-
-    def depth(self, number: int, into: dict[str, list[Any]]) -> int:
-        """Append the depth of one window of the spec; return how many steps."""
-        own = self._panel.own
-        places, depths = self._panel.depth(own[self._seen.name_numbers[own] == number])
-        into["depth_x"].append(places)
-        into["depth"].append(depths)
-        return len(depths)

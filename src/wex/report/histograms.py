@@ -82,9 +82,9 @@ def _of_numbers(name: str, kind: str, values: NDArray[Any], seen: StreamWindows)
     there = np.isfinite(numbers)
     left_out = int(len(numbers) - there.sum())
     own, numbers = seen.name_numbers[there], numbers[there]
-    if not len(numbers):
+    low, high = float(numbers.min(initial=np.inf)), float(numbers.max(initial=-np.inf))
+    if not np.isfinite(high - low):  # no number, or numbers too far apart for a float
         return {"name": name, "kind": kind, "bins": [], "left_out": left_out}
-    low, high = float(numbers.min()), float(numbers.max())
     whole = bool((numbers == np.rint(numbers)).all())
     step = 0.0
     if whole and high - low < 2 * BINS:

@@ -136,7 +136,7 @@ class Report {
     let line = 0, strip = 0, depth = 0;
     for (const stream of this.data.series.streams) {
       stream.at = stream.sizes.map((size, f) => {
-        if (this.data.series.fields[f].number) { line += size; return line - size; }
+        if (this.data.series.fields[f].kind !== "strip") { line += size; return line - size; }
         strip += size;
         return strip - size;
       });
@@ -181,7 +181,7 @@ class Chart {
     this.choice.addEventListener("change", () => this.show(Number(this.choice.value)));
     const fields = $("field");
     data.series.fields.forEach((field, f) => fields.append(element("option", { value: f }, field.name)));
-    const first = data.series.fields.findIndex((field) => field.number);
+    const first = data.series.fields.findIndex((field) => field.kind === "line");
     report.field = Math.max(first, 0);
     fields.value = String(report.field);
     if (data.series.fields.length < 2) $("field-label").hidden = true;
@@ -288,7 +288,7 @@ class Chart {
     const field = data.series.fields[report.field], windows = report.windowsOf(this.stream.stream);
     this.left = whole < 600 ? 46 : 64;
     this.width = Math.max(40, whole - this.left - 12);
-    const height = !field ? 36 : field.number ? 220 : 56;
+    const height = { line: 220, strip: 56, ticks: 36 }[field.kind];
     this.parts = { values: [12, 12 + height] };
     this.lane = windows.lanes > 8 ? 6 : 10;
     this.parts.lanes = [this.parts.values[1] + 8, this.parts.values[1] + 8 + windows.lanes * this.lane];
@@ -313,9 +313,7 @@ class Chart {
     c.clip();
     this.windows(windows);
     c.restore();
-    if (!field) this.line(null);
-    else if (field.number) this.line(report.field);
-    else this.strip(report.field);
+    ({ line: () => this.line(report.field), strip: () => this.strip(report.field), ticks: () => this.ticks(report.field) })[field.kind]();
     this.depth();
     this.describe(field);
   }
@@ -323,7 +321,7 @@ class Chart {
   axis() {
     const c = this.context, [a, b] = this.report.view, bottom = this.parts.depth[1];
     const most = Math.max(2, Math.floor(this.width / 110));
-    const ticks = this.report.data.axis.time ? timeTicks(a, b, most) : numberTicks(a, b, most);
+    const { axis } = this.report.data, ticks = axis.time ? timeTicks(a, b, most) : numberTicks(a, b, axis.name === "event" ? Math.min(most, Math.max(1, b - a)) : most);
     c.textAlign = "center";
     for (const tick of ticks) {
       const x = this.x(tick.at);
@@ -367,8 +365,6 @@ class Chart {
 
   line(place) {
     const c = this.context, { series } = this.report, [top, bottom] = this.parts.values;
-    c.strokeStyle = this.muted;
-    if (place === null) return;
     const [from, to] = this.range(place);
     let low = Infinity, high = -Infinity;
     for (let i = from; i < to; i++) { const y = series.y.values[i]; if (Number.isFinite(y)) { if (y < low) low = y; if (y > high) high = y; } }
@@ -403,6 +399,20 @@ class Chart {
     }
     c.restore(); c.lineWidth = 1;
     this.y = y;
+  }
+
+  // The events of a stream that has no values beside its keys and its order.
+  ticks(place) {
+    const c = this.context, { series } = this.report, [top, bottom] = this.parts.values, [from, to] = this.range(place);
+    c.strokeStyle = this.ink;
+    c.beginPath();
+    for (let i = from; i < to; i++) {
+      const x = this.x(series.x.values[i]);
+      if (x < this.left - 1 || x > this.left + this.width + 1) continue;
+      c.moveTo(x, top + 6);
+      c.lineTo(x, bottom - 6);
+    }
+    c.stroke();
   }
 
   strip(place) {
@@ -455,14 +465,14 @@ class Chart {
   describe(field) {
     const { stream, report } = this, place = report.field;
     const said = [counted(stream.events, "event")];
-    if (field && field.number && stream.sizes[place] < stream.events) said[0] += `, ${count(stream.sizes[place])} drawn (extremes are kept)`;
-    if (field && !field.number && stream.sizes[place] && report.series.strip_code.values.subarray(stream.at[place], stream.at[place] + stream.sizes[place]).includes(SEVERAL)) said.push("grey parts have several values");
+    if (field.kind !== "strip" && stream.sizes[place] < stream.events) said[0] += `, ${count(stream.sizes[place])} drawn (extremes are kept)`;
+    if (field.kind === "strip" && report.series.strip_code.values.subarray(stream.at[place], stream.at[place] + stream.sizes[place]).includes(SEVERAL)) said.push("grey parts have several values");
     said.push(counted(stream.windows, "window"));
     const inTable = report.windowsOf(stream.stream).list.length;
     if (inTable < stream.windows) said.push(`${count(inTable)} drawn one by one`);
     $("said").textContent = said.join("; ");
     const legend = report.data.definitions.map((definition, n) => legendItem(report.colour(n), `${definition.name}: ${boundText(definition)}`));
-    if (field && !field.number) {
+    if (field.kind === "strip") {
       stream.texts[place].slice(0, 12).forEach((text, code) => legend.push(legendItem(this.valueColour(code), text)));
       if (stream.texts[place].length > 12) legend.push(element("span", {}, `… ${stream.texts[place].length - 12} more values`));
     }
@@ -480,7 +490,7 @@ class Chart {
     const { report, tip } = this, { data, series } = report, field = data.series.fields[report.field], said = [];
     if (x < this.left) { tip.hidden = true; return; }
     const axis = data.axis.time ? "time" : "number", value = this.value(x);
-    if (field && field.number) {
+    if (field.kind === "line") {
       const [from, to] = this.range(report.field);
       let best = lower(series.x.values, from, to, value);
       if (best > from && (best >= to || value - series.x.values[best - 1] < series.x.values[best] - value)) best -= 1;

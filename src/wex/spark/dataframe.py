@@ -73,8 +73,8 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     `row_index`, as rows of a DataFrame have no place. A column that is missing or of another type
     is an error before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
-    `streams`, `windows` and `bad` rows. Without `partition by`, a batch is divided into at least so many
-    `ranges` of time, each a task: four small jobs run at once to find them. The other arguments are for streaming DataFrames: see
+    `streams`, `windows` and `bad` rows. Without `partition by`, a batch is divided into
+    `ranges` of time, run by so many tasks: three small jobs run at once to find them. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
 
     The `shuffle` of a batch job is *packed*: rows travel as Arrow data, sorted by WEX. With "rows",

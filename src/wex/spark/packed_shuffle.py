@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.packing import BLOB_ROWS, KeyBuckets, TimeBuckets
 from wex.spark.internals import estimated_size, spread_labels
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ BLOBS = pa.schema([("bucket", pa.int32()), ("first", pa.int64()), ("rows", pa.bi
 BLOBS_IN_SPARK = "bucket int, first long, rows binary"
 MOST_ROWS = 1 << 20  # that are packed together
 FEWEST_ROWS = 1 << 16
-BLOB_ROWS = (
-    1 << 14
-)  # larger blobs cost the JVM more: its heap has a way of its own for large arrays
 BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
@@ -69,17 +67,19 @@ def shuffled(frame: DataFrame, engine: Engine, names: list[str]) -> DataFrame:
     stream = engine.stream
     labels = bucket_labels(frame, keyed=bool(stream.partition_by))
     first = stream.order_by[0] if stream.order_by else None
-    packed = frame.mapInArrow(
-        packing_function(names, stream.partition_by, first, labels), BLOBS_IN_SPARK
-    )
+    by_key = KeyBuckets(stream.partition_by, len(labels))
+    packed = frame.mapInArrow(packing_function(names, by_key, first, labels), BLOBS_IN_SPARK)
     partitioned = packed.repartition("bucket") if stream.partition_by else packed.repartition(1)
     return partitioned.sortWithinPartitions("bucket", "first")
 
 
 def packing_function(
-    names: list[str], keys: tuple[str, ...], first_order: str | None, labels: list[int]
+    names: list[str],
+    division: KeyBuckets | TimeBuckets,
+    first_order: str | None,
+    labels: list[int],
 ) -> Callable[[Batches], Batches]:
-    """Return the function that packs the rows of a partition."""
+    """Return the function that packs the rows of a partition into buckets with some labels."""
     rows = min(MOST_ROWS, max(FEWEST_ROWS, BLOB_ROWS * len(labels)))
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -89,7 +89,7 @@ def packing_function(
 
         for table in joined(batches, rows):
             named = table.rename_columns(names)
-            for blob in blobs(named, keys, first_order, len(labels)):
+            for blob in blobs(named, division, first_order):
                 yield _blob_row(labels[blob.bucket], blob.first, blob.data)
         settle()
 

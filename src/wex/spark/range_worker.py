@@ -2,130 +2,99 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
-from wex.engine.engine import report_order
 from wex.engine.input.prepare import PreparedInput
-from wex.engine.ranges.distribution import borders_to_bytes, changed, crossing_table, run_task
+from wex.engine.ranges.distribution import run_task
+from wex.engine.ranges.joining import FOR_ALL, Join, Packet, Place, packets
 from wex.engine.streaming.worker_errors import bad_rows_hint
-from wex.spark.worker import engine_of_plan
+from wex.spark.packed_shuffle import buckets
+from wex.spark.worker import engine_of_plan, tally_row
+from wex.spark.worker_heap import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from wex.engine.engine import Engine
     from wex.engine.ranges.distribution import RangeTask
 
     Batches = Iterator[pa.RecordBatch]
 
-EXTRA = 3  # columns behind those of windows: a group, and the number and the borders of a range
+PACKETS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("target", "kind", "number", "piece", "way")),
+        # Packets of one place in their order, and each in parts: the JVM does not like large arrays.
+        *((name, pa.int32()) for name in ("slice", "part")),
+        ("content", pa.binary()),
+    ]
+)
+NUMBERS = len(PACKETS) - 1
+PART_BYTES = 1 << 20
 
 
-def range_parts(
+def range_packets(
     plan: bytes,
     batches: Batches,
-    names: list[str],
-    by_group: dict[int, int],
-    tasks: list[RangeTask],
-    schema: pa.Schema,
-    *,
-    tally: bool,
+    events: pa.Schema,
+    by_label: dict[int, tuple[int, RangeTask]],
+    targets: list[int],
+    memory: int,
 ) -> Batches:
-    """Yield the windows of the ranges of a partition, and their borders.
-
-    Borders, and counts with `tally`, are rows without a window. The last column of the batches is
-    the group of a row, by which it is found which range it belongs to.
-    """
+    """Yield the packets of the ranges of a partition of blobs; a range is found by its label."""
     engine = engine_of_plan(plan)
-    for group, rows in _by_group(batches, names):
-        number = by_group[group]
+    for label, tables in buckets(batches, engine, events, memory):
+        number, task = by_label[label]
         with bad_rows_hint(engine.guarded, "fail"):
-            result = run_task(engine, tasks[number], rows)
-        windows, _ = engine.table(result.batch, result.windows, report_order(result.windows))
-        yield from _widened(windows, schema, group)
-        if tally:
-            yield _row(schema, group, counts=(tasks[number].events, int(not number)))
-            yield _row(schema, group, counts=(0, None))
-        first_group = next(iter(by_group))
-        yield _row(schema, first_group, number, borders_to_bytes(result.borders))
+            sent = packets(number, run_task(engine, task, tables))
+            for at, packet in enumerate(sent):
+                for_all = packet.place.kind in FOR_ALL
+                for target in targets if for_all else [targets[number % len(targets)]]:
+                    yield from _rows(target, at, packet)
+    settle()
 
 
-def _by_group(batches: Batches, names: list[str]) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of each group; they come one group after the other."""
-    group, waiting = -1, list[pa.RecordBatch]()
-    for batch in batches:
-        groups = batch.column(len(names))
-        row = 0
-        while row < batch.num_rows:
-            own = groups[row].as_py()
-            end = row + int((groups.to_numpy()[row:] == own).sum())  # equal ones are adjacent
-            if own != group and waiting:
-                yield group, pa.Table.from_batches(waiting)
-                waiting = []
-            group = own
-            columns = [column.slice(row, end - row) for column in batch.columns[: len(names)]]
-            waiting.append(pa.RecordBatch.from_arrays(columns, names=names))
-            row = end
-    if waiting:
-        yield group, pa.Table.from_batches(waiting)
+def _rows(target: int, at: int, packet: Packet) -> Batches:
+    """Yield a packet as rows of a part each."""
+    content = pa.py_buffer(packet.content)
+    for part, first in enumerate(range(0, max(content.size, 1), PART_BYTES)):
+        data = content.slice(first, min(PART_BYTES, content.size - first))
+        offsets = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
+        numbers = [pa.array([n], pa.int32()) for n in (target, *packet.place, at, part)]
+        column = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
+        yield pa.record_batch([*numbers, column], schema=PACKETS)
 
 
-def _widened(windows: pa.Table, schema: pa.Schema, group: int) -> Batches:
-    """Yield windows with the columns of the schema behind theirs."""
-    for batch in windows.to_batches():
-        extra = [pa.repeat(pa.scalar(group, pa.int32()), batch.num_rows)]
-        extra += [pa.nulls(batch.num_rows, field.type) for field in list(schema)[1 - EXTRA :]]
-        yield _typed([*batch.columns, *extra], schema)
-
-
-def _typed(columns: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
-    """Return columns as a batch: all batches of a worker need exactly one schema."""
-    typed = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(typed, schema=schema)
-
-
-def _row(
-    schema: pa.Schema,
-    group: int,
-    number: int | None = None,
-    borders: bytes | None = None,
-    counts: tuple[int, int | None] = (0, None),
-) -> pa.RecordBatch:
-    """Return a row without a window, with the borders of a range, or with counts."""
-    values: list[object] = [None] * (len(schema) - EXTRA) + [group, number, borders]
-    if number is None:
-        values[1:3] = counts
-    return pa.RecordBatch.from_arrays(
-        [pa.array([value], field.type) for value, field in zip(values, schema, strict=True)],
-        schema=schema,
-    )
-
-
-def joined_parts(
-    plan: bytes, batches: Batches, events: pa.Schema, count: int, result: pa.Schema
+def joined_windows(
+    plan: bytes,
+    batches: Batches,
+    events: pa.Schema,
+    count: int,
+    result: pa.Schema,
+    tallying: int | None,
 ) -> Batches:
-    """Yield the windows of a partition, and those that cross borders if it has the borders."""
-    borders: dict[int, bytes] = {}
-    for batch in batches:
-        numbers = batch.column(batch.num_columns - EXTRA + 1)
-        marked = numbers.is_valid()
-        contents = batch.column(batch.num_columns - 1).filter(marked).to_pylist()
-        borders.update(zip(numbers.filter(marked).to_pylist(), contents, strict=True))
-        windows = batch.filter(numbers.is_null())
-        if windows.num_rows:
-            yield _typed(windows.columns[: len(result)], result)
-    if borders:
-        if sorted(borders) != list(range(count)):
-            raise changed()
-        engine = engine_of_plan(plan)
+    """Yield the windows of the packets of a partition, and the counts of the stream if it is to."""
+    engine = engine_of_plan(plan)
+    prepared = PreparedInput(engine, events.empty_table()).table.schema
+    for target, own in groupby(_packets(batches), key=lambda packet: packet[0]):
+        join = Join(engine, prepared, count)
         with bad_rows_hint(engine.guarded, "fail"):
-            crossing = crossing_table(engine, _prepared(engine, events), borders)
-        for batch in crossing.to_batches():
-            yield _typed(batch.columns, result)
+            for windows in join.windows(packet for _, packet in own):
+                yield from windows.cast(result).to_batches()
+        if target == tallying:
+            yield tally_row(result, join.events, 1)
+            yield tally_row(result, 0, None)
+    settle()
 
 
-def _prepared(engine: Engine, events: pa.Schema) -> pa.Schema:
-    """Return the schema of events as an engine runs them."""
-    return PreparedInput(engine, events.empty_table()).table.schema
+def _packets(batches: Batches) -> Iterator[tuple[int, Packet]]:
+    """Yield the packets of a partition with their targets; their parts come one after the other."""
+    rows = (
+        (numbers, content)
+        for batch in batches
+        for *numbers, content in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    for (target, *place, _), parts in groupby(rows, key=lambda row: row[0][: NUMBERS - 1]):
+        yield target, Packet(Place(*place), b"".join(content for _, content in parts))

@@ -70,12 +70,13 @@ def partition_windows(
     if last is not None:
         yield from last.to_batches()
     if tally and schema is not None:
-        yield _tally_row(schema, scan.events, scan.streams)
-        yield _tally_row(schema, row_filter.count, None)
+        yield tally_row(schema, scan.events, scan.streams)
+        yield tally_row(schema, row_filter.count, None)
     settle()
 
 
-def _tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:
+def tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBatch:
+    """Return a row without a window that counts events and streams, or bad rows and nothing else."""
     counts = {"start_index": first, "end_index": second}
     row = {column.name: pa.array([counts.get(column.name)], column.type) for column in schema}
     return pa.record_batch(row, schema=schema)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from wex.spec.patterns import matches
 from wex.theory.terms import (
+    MIRRORED,
     Absolute,
     Always,
     And,
@@ -38,12 +39,10 @@ from wex.theory.terms import (
     rounded,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 Value = bool | int | float | Fraction | str | None
 Event = Mapping[str, Value]
 Gram = Sequence["Event | None"]
+Decide = Callable[[Gram, int], bool]
 
 # Comparisons of two values or, as letters and the engine do it, of NumPy arrays.
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -197,6 +196,59 @@ def holds(
         case Comparison(op, left, right):
             return bool(COMPARE[op](value_of(left, gram, numbers), value_of(right, gram, numbers)))
     raise TypeError(guard)
+
+
+def decider(guard: Guard) -> Decide:
+    """Return a function that tells of a gram whether a guard holds, as `holds` does, and faster.
+
+    Its arguments are those of `holds`: a gram, and the offset of the first event of the stream.
+    """
+    match guard:
+        case Not(operand):
+            inner = decider(operand)
+            return lambda gram, first: not inner(gram, first)
+        case And(parts):
+            inners = [decider(part) for part in parts]
+            return lambda gram, first: all([inner(gram, first) for inner in inners])  # noqa: C419
+        case Or(parts):
+            inners = [decider(part) for part in parts]
+            return lambda gram, first: any([inner(gram, first) for inner in inners])  # noqa: C419
+        case Comparison(op, Field() as left, Field() as right):
+            return _field_comparison(COMPARE[op], left, right)
+        case Comparison(op, Field() as left, Constant() as right):
+            return _constant_comparison(COMPARE[op], left, value_of(right, ()))
+        case Comparison(op, Constant() as left, Field() as right):
+            return _constant_comparison(COMPARE[MIRRORED[op]], right, value_of(left, ()))
+    return lambda gram, first: holds(guard, gram, first=first)
+
+
+def _field_comparison(compare: Callable[[Any, Any], Any], left: Field, right: Field) -> Decide:
+    first_name, second_name = left.name, right.name
+    first_at, second_at = left.offset - 1, right.offset - 1
+
+    def decide(gram: Gram, _: int) -> bool:
+        first_event, second_event = gram[first_at], gram[second_at]
+        if first_event is None or second_event is None:
+            return False
+        first_value, second_value = first_event[first_name], second_event[second_name]
+        if first_value is None or second_value is None:
+            return False
+        return bool(compare(first_value, second_value))
+
+    return decide
+
+
+def _constant_comparison(
+    compare: Callable[[Any, Any], Any], field: Field, constant: Value
+) -> Decide:
+    name, at = field.name, field.offset - 1
+
+    def decide(gram: Gram, _: int) -> bool:
+        event = gram[at]
+        value = None if event is None else event[name]
+        return value is not None and bool(compare(value, constant))
+
+    return decide
 
 
 def truth(guard: Guard, gram: Gram, *, first: int | None = None) -> bool | None:

@@ -183,10 +183,22 @@ class NullFlag(Symbol):
     """The name of the flag that says whether a field is NULL."""
 
     __slots__ = ()
+    _PREFIX = "null "
 
     def __new__(cls, name: str) -> Self:
         """Return the name of the flag of a field."""
-        return super().__new__(cls, f"null {name}")
+        return super().__new__(cls, f"{cls._PREFIX}{name}")
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        return str(self)[len(self._PREFIX) :]
+
+
+class FreeTruth(Symbol):
+    """The name of a flag in the place of a guard, true or false whatever the events are."""
+
+    __slots__ = ()
 
 
 def null_flag(field: Field) -> Field:

@@ -22,9 +22,9 @@ from wex.automata.explore import Exploration
 from wex.theory.terms import Always
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from wex.analysis.regions.graph import Budget, Step
+    from wex.analysis.regions.graph import Action, Budget, Step
     from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.assumptions import AssumptionAutomaton
     from wex.spec import Meaning
@@ -211,8 +211,8 @@ class _FreeRegions(RegionGraph):
     method = "none"
     exact = False
 
-    def __init__(self, classes: Sequence[int]) -> None:
-        self.edges = [[(action, 0) for action in product(*map(range, classes))]]
+    def __init__(self, actions: Iterable[Action]) -> None:
+        self.edges = [[(action, 0) for action in actions]]
         self.level = [0]
 
     def streams(
@@ -224,8 +224,13 @@ class _FreeRegions(RegionGraph):
         return None
 
 
-def free_contexts(windows: Sequence[AnalysedWindow], budget: Budget) -> Contexts:
-    """Return the contexts of windows if any event can follow any other: a superset of the real ones."""
+def free_contexts(
+    windows: Sequence[AnalysedWindow], budget: Budget, actions: Iterable[Action] | None = None
+) -> Contexts:
+    """Return the contexts of windows if any event can follow any other: a superset of the real ones.
+
+    An event is one of the `actions`, if they are known.
+    """
     query = RegionQuery({}, {}, (), Always(True), depth=0, exact=False, rising=(), ranks={})
-    regions = _FreeRegions([len(window.masks) for window in windows])
+    regions = _FreeRegions(actions or product(*(range(len(window.masks)) for window in windows)))
     return Contexts(regions, query, windows, [], budget, moments=False)

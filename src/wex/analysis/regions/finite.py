@@ -34,7 +34,7 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wex.analysis.regions.graph import Budget
     from wex.analysis.regions.query import RegionQuery
@@ -98,6 +98,18 @@ class FiniteRegions(RegionGraph):
         return tuple(
             part if deep >= age else None for part, deep in zip(kind, deepest, strict=True)
         )
+
+    def remembered(self) -> Iterator[Guard]:
+        """Yield the atoms of the events that guards can still read, and the values of listed fields."""
+        for atom, deepest in zip(self.kinds.unary, self.deepest_atom, strict=True):
+            yield from (terms.shifted(atom, -age) for age in range(deepest))
+        for index, (name, deepest) in enumerate(
+            zip(self.kinds.listed, self.deepest_field, strict=True)
+        ):
+            values = dict.fromkeys(kind.values[index] for kind in self.kinds.members)
+            for value in list(values)[1:]:  # none of these: it is the first one
+                type_ = self.query.fields[name]
+                yield from (_is(name, value, type_, age) for age in range(deepest))
 
     def _explore(self) -> None:
         """Explore the memories of streams, and merge those with the same continuations."""
@@ -369,8 +381,8 @@ def _kinds(
     return sorted(kinds, key=repr)
 
 
-def _is(name: str, value: Value, type_: Type) -> Guard:
-    field = Field(name, 0, type_)
+def _is(name: str, value: Value, type_: Type, age: int = 0) -> Guard:
+    field = Field(name, -age, type_)
     if type_ == BOOL:
         return Truth(field) if value else terms.Not(Truth(field))
     assert isinstance(value, int | str)

@@ -14,6 +14,7 @@ paths are paths of streams, so both graphs are exact if they have the same words
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from math import ceil, floor, lcm
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from wex.analysis.regions.graph import quotient
 from wex.analysis.regions.solved import SolvedGraph
 from wex.automata.explore import Exploration
 from wex.theory.sums import NEGATED, difference_of
-from wex.theory.terms import Comparison, Field, IsFirst, Truth, atoms
+from wex.theory.terms import Comparison, Constant, Field, IsFirst, Truth, atoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from wex.analysis.regions.graph import Action, Budget, Step
     from wex.analysis.regions.query import RegionQuery
     from wex.theory.sums import Difference, Relation
-    from wex.theory.terms import Atom, Guard
+    from wex.theory.terms import Atom, Guard, Op
 
 SHARE = 0.3  # of the work for an answer
 PER_REGION = 10  # how many more matrices there may be than regions of other graphs
@@ -364,6 +365,28 @@ class GapRegions(SolvedGraph):
                 changed = True
         self.forgot = self.forgot or (changed and not self.strengthens)
         return changed
+
+    def remembered(self) -> Iterator[Guard]:
+        """Yield comparisons of the numbers in memory, as far as they need no arithmetic."""
+        types = self.query.fields
+        relations: tuple[Op, ...] = ("<", "=")
+        memory = {
+            name: [Field(name, -age, types[name]) for age in range(deepest)]
+            for name, deepest in self.ages.items()
+        }
+        for name in self.flags:
+            yield from map(Truth, memory[name])
+        limits = sorted({own.limit for own in self.known.values() if own.right is None})
+        numbers = [field for name in self.numbers for field in memory[name]]
+        for field in numbers:
+            whole = field.name in self.whole
+            for limit in limits:
+                if not whole or limit.denominator == 1:
+                    constant = Constant(int(limit) if whole else limit)
+                    yield from (Comparison(op, field, constant) for op in relations)
+        for newer, older in combinations(numbers, 2):
+            if newer.kind == older.kind:
+                yield from (Comparison(op, newer, older) for op in relations)
 
     def least_gap(self, name: str) -> int | None:
         """Return the least rise of a field from one event to the next, if it has one."""

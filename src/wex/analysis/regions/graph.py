@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from wex.analysis.regions.families import Family
     from wex.theory.evaluate import Event
+    from wex.theory.terms import Guard
 
 Action = tuple[int, ...]
 Step = tuple[Action, int]  # an action, and the region after it
@@ -189,6 +190,10 @@ class RegionGraph(ABC):
         This needs neither an exact graph nor a memory that recurs. None if no such streams are found.
         """
         return None
+
+    def remembered(self) -> Iterator[Guard]:
+        """Yield guards that tell regions apart just after an event, as far as guards can."""
+        return iter(())
 
     def least_gap(self, name: str) -> int | None:  # noqa: ARG002
         """Return the least rise of a field from one event to the next, if it is known."""

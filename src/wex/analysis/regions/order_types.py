@@ -75,7 +75,7 @@ class OrderTypes:
         self.names = tuple(self.meets)
         self.constants = self._constants()
         self.depth = max((age for own in self.meets.values() for _, age in own), default=0)
-        layouts = [self._layout(count) for count in range(len(self.names) + 1)]
+        layouts = [self.layout(count) for count in range(len(self.names) + 1)]
         self.insertions = [
             _Insertion(self, name, before, after, last=name == self.names[-1])
             for name, (before, after) in zip(self.names, pairwise(layouts), strict=True)
@@ -111,7 +111,7 @@ class OrderTypes:
             for name, own in constants.items()
         }
 
-    def _layout(self, count: int) -> _Layout:
+    def layout(self, count: int) -> _Layout:
         """Return where the codes are that later values need, after `count` insertions of an event."""
         pairs: set[tuple[Slot, Slot]] = set()
         places: set[Slot] = set()

@@ -19,7 +19,7 @@ from wex.spec.types import BOOL, INT
 from wex.theory import terms
 from wex.theory.digits import Digits, digits_of, with_digits
 from wex.theory.letters import guard_of_letters
-from wex.theory.terms import Guard, IsFirst, NullFlag, atoms, with_null_flags
+from wex.theory.terms import FreeTruth, Guard, IsFirst, NullFlag, atoms, with_null_flags
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RegionQuery:
     """The readers, each with its classes by level (None if it does not read yet), and the order.
 
     `fields` are the `declared` fields, where those in `ranks` have a type with a value for NULL, and
-    beside each field that may be NULL a flag that says whether it is.
+    beside each field that may be NULL a flag that says whether it is. Guards that are free are flags, too.
     `depth` is how many earlier events a gram shows; `exact` is false if a guard cannot express the
     order exactly. No guard reads the columns in `rising`: a witness may give each event another value.
     Of the fields in `digits`, guards read the digits instead. `rates` limit the events in a time.
@@ -192,7 +192,7 @@ def query_of(
 
 
 def _is_flag(field: terms.Field) -> bool:
-    return isinstance(field.name, NullFlag)
+    return isinstance(field.name, NullFlag | FreeTruth)
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:

@@ -12,6 +12,7 @@ path is that of a stream, and what grows there grows.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
@@ -26,15 +27,17 @@ from wex.theory import terms
 from wex.theory.event_search import readable_event
 from wex.theory.samples import constants_of
 from wex.theory.solver import UndecidedError
+from wex.theory.terms import Comparison, Constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from wex.analysis.regions.comparisons import Tests
     from wex.analysis.regions.graph import Budget
+    from wex.analysis.regions.order_types import Slot
     from wex.analysis.regions.query import RegionQuery
     from wex.theory.evaluate import Event, Value
-    from wex.theory.terms import Guard
+    from wex.theory.terms import Field, Guard, Op
 
 Found = TypeVar("Found")
 GroupStep: TypeAlias = tuple[int, int]  # the tests that hold, and the block after an event
@@ -100,6 +103,14 @@ class OrderRegions(RegionGraph):
             )
             if deepest
         ]
+
+    def remembered(self) -> Iterator[Guard]:
+        """Yield the tests whose outcomes guards can still read, and those that tell types apart."""
+        for test, deepest in zip(self.tests.tests, self.tests.deepest, strict=True):
+            yield from (terms.shifted(test, -age) for age in range(deepest))
+        for group in self.groups:
+            if isinstance(group, _TypeGroup):
+                yield from group.remembered()
 
     def _explore(self) -> None:
         """Explore the memories that streams reach, and merge those with the same continuations."""
@@ -269,6 +280,23 @@ class _TypeGroup:
             [{name: shown(name, value) for name, value in event.items()} for event in part]
             for part in parts
         ]
+
+    def remembered(self) -> Iterator[Comparison]:
+        """Yield comparisons that tell types apart after an event."""
+        types = self.types
+        layout = types.layout(len(types.names))
+        relations: list[Op] = ["<", "="] if types.ordered else ["="]
+        for newer, older in layout.pairs:
+            for op in relations if types.ties else relations[:1]:
+                yield Comparison(op, self._field(newer), self._field(older))
+        for slot in layout.places:
+            field = self._field(slot)
+            for value in types.constants[slot[0]]:
+                exact = Fraction(value) if field.kind == "real" else value
+                yield from (Comparison(op, field, Constant(exact)) for op in relations)
+
+    def _field(self, slot: Slot) -> Field:
+        return replace(self.group.fields[slot[0]], offset=-slot[1])
 
     def _walk(
         self, walk: Sequence[GroupStep], number: int, before: Sequence[Event]

@@ -106,7 +106,7 @@ class Deciders:
         return joined
 
     def _atom(self, guard: ColumnAtom, first: int, column: str | None, *, pad: bool) -> Decide:
-        moved, back = _canonical(guard)
+        moved, back = canonical(guard)
         atom = self._atoms.setdefault(moved, _Atom(moved))
         depth = atom.depth + back
         atom.use(back, max(first, depth), column)
@@ -180,7 +180,7 @@ def _is_null(atom: IsNull, rows: Rows, extra: int) -> Bools:
     return np.asarray(False) if known is None else ~known
 
 
-def _canonical(atom: ColumnAtom) -> tuple[ColumnAtom, int]:
+def canonical(atom: ColumnAtom) -> tuple[ColumnAtom, int]:
     """Return an atom shifted so that its latest event is the current one, and by how many rows.
 
     Of the two ways to write a comparison, `x > y` and `y < x`, one stands for both.

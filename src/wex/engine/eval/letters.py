@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wex.engine.arrays import empty
+from wex.engine.eval.comparing import Comparing, NotPlainError
 from wex.engine.eval.guards import Deciders
 from wex.engine.machines.tables import CODED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,16 +44,32 @@ class Lettering:
             ]
             few = coded and len(decide) <= CODED
             self._readers.append(_Bits(decide) if few else _Steps(decide, letters))
+        self._comparing: Comparing | None = None
+        if coded and all(isinstance(reader, _Bits) for reader in self._readers):
+            guards = [[plan.guards[number] for number in own.guards] for own, _, _ in readers]
+            pads = [pad for _, _, pad in readers]
+            with suppress(NotPlainError):
+                self._comparing = Comparing(list(zip(guards, pads, strict=True)))
 
     def read(self, batch: Batch, floats: Sequence[str] = ()) -> list[Codes]:
         """Return the codes of each reader; a NaN in one of `floats` is a DataError."""
+        if self._comparing is not None:
+            reach = self._deciders.reach
+            compared = self._comparing.read(batch, floats, min(batch.rows, reach))
+            if compared is not None:
+                # The first rows look back behind the batch: they are a block of their own.
+                self._read(islice(batch.blocks(reach), int(reach > 0)), floats, list(compared))
+                return list(compared)
         codes: list[Codes] = [empty(batch.rows, reader.dtype) for reader in self._readers]
-        for block in batch.blocks(self._deciders.reach):
+        self._read(batch.blocks(self._deciders.reach), floats, codes)
+        return codes
+
+    def _read(self, blocks: Iterable[Block], floats: Sequence[str], codes: list[Codes]) -> None:
+        for block in blocks:
             for name in floats:
                 block.check_nan(name)
             for reader, out in zip(self._readers, codes, strict=True):
                 reader.read(block, out[block.row : block.end])
-        return codes
 
 
 class _Bits:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import empty
 from wex.engine.data_errors import FaultError, null_error
 from wex.engine.input.columns import combine_chunks, display_value, spans
-from wex.engine.kernels.scans import blank
+from wex.engine.kernels.scans import blank_heads
 from wex.engine.kernels.types import read_only
 from wex.spec.patterns import Wildcard, parts
 from wex.spec.types import DATE, OTHER, TIMESTAMP, Type
@@ -37,7 +38,8 @@ NO_TEXT = -1
 class Batch:
     """Stream g has the rows `first[g]` … `end[g] - 1`; its new events begin at `begin[g]`.
 
-    `position[g]` is the position in its stream of the event at `begin[g]`.
+    `position[g]` is the position in its stream of the event at `begin[g]`. If `checked`, its events
+    are known to have no fault of their own, such as a NULL.
     """
 
     table: pa.Table
@@ -47,6 +49,7 @@ class Batch:
     begin: Ints
     end: Ints
     position: Ints
+    checked: bool = False
 
     @property
     def rows(self) -> int:
@@ -144,9 +147,9 @@ class Batch:
         return replace(
             self,
             table=self.table.slice(begin, end - begin),
-            first=self.first[low:high] - begin,
-            begin=self.begin[low:high] - begin,
-            end=self.end[low:high] - begin,
+            first=_less(self.first[low:high], begin),
+            begin=_less(self.begin[low:high], begin),
+            end=_less(self.end[low:high], begin),
             position=self.position[low:high],
         )
 
@@ -174,17 +177,35 @@ class Batch:
         Rows before the first one have its values: no guard is evaluated on them.
         """
         front = min(self.rows, reach)
+        heads = self._heads(reach)
         if front:
-            yield Block(self, 0, front, reach, padded=True)
+            yield Block(self, 0, front, heads, reach, padded=True)
         for row in range(front, self.rows, BLOCK):
-            yield Block(self, row, min(row + BLOCK, self.rows), reach, padded=False)
+            yield Block(self, row, min(row + BLOCK, self.rows), heads, reach, padded=False)
+
+    def _heads(self, reach: int) -> Heads:
+        """Return the streams that have one of their first `reach` events in the batch."""
+        if not self.position.any():
+            return Heads(read_only(self.begin), read_only(self.end))
+        # Of such a stream all events are there: a state keeps as many as guards can look back at.
+        young = self.position < reach
+        return Heads(read_only((self.begin - self.position)[young]), read_only(self.end[young]))
+
+
+class Heads(NamedTuple):
+    """Streams whose first events are in a batch: the rows of their first events, and their ends."""
+
+    first: Ints
+    end: Ints
 
 
 class Block:
     """Some rows of a batch, and a cache of the atoms evaluated on them."""
 
-    def __init__(self, batch: Batch, row: int, end: int, reach: int, *, padded: bool) -> None:
-        self.batch = batch
+    def __init__(
+        self, batch: Batch, row: int, end: int, heads: Heads, reach: int, *, padded: bool
+    ) -> None:
+        self.batch, self._heads = batch, heads
         self.row, self.end, self.size = row, end, end - row
         self._reach, self._padded = reach, padded
         self.cache: dict[object, Bools] = {}
@@ -230,17 +251,20 @@ class Block:
 
     def without(self, mask: Bools, depth: int) -> Bools:
         """Return a mask of the block's rows that is false at the first `depth` events of each stream."""
-        batch = self.batch
-        low = max(int(np.searchsorted(batch.first, self.row, side="right")) - 1, 0)
-        high = int(np.searchsorted(batch.first, self.end))
-        origin = batch.begin[low:high] - batch.position[low:high]  # rows of the first events
-        if high - low == 1 and origin[0] + depth <= self.row:
+        first, end = self._near_heads
+        if not len(first) or (len(first) == 1 and first[0] + depth <= self.row):
             return mask
         mask = mask.copy()
-        begin = np.maximum(origin, batch.first[low:high])  # older streams begin before the batch
-        end = np.minimum(origin + depth, batch.end[low:high])
-        blank(mask, read_only(begin - self.row), read_only(end - self.row))
+        blank_heads(mask, self.row, depth, first, end)
         return mask
+
+    @cached_property
+    def _near_heads(self) -> Heads:
+        """Return those of the streams that may have rows in the block."""
+        first, end = self._heads
+        low = max(int(np.searchsorted(first, self.row - self._reach, side="right")) - 1, 0)
+        high = int(np.searchsorted(first, self.end))
+        return Heads(first[low:high], end[low:high])
 
     def _inside(self, rows: Ints) -> Ints:
         """Return the places in the block of ascending rows of the batch."""
@@ -332,6 +356,10 @@ def _regex(pattern: str) -> str:
 
 
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
+
+
+def _less(rows: Ints, by: int) -> Ints:
+    return np.subtract(rows, by, out=empty(len(rows), np.int64)) if by else rows
 
 
 def numbers(column: pa.ChunkedArray, type_: Type) -> NDArray[np.generic]:

@@ -26,7 +26,7 @@ def check_events(engine: Engine, batch: Batch) -> None:
     NaN is found where guards read a column, as a second scan would cost too much. It is reported
     here only if the event has another fault.
     """
-    if not (batch.end > batch.begin).any():
+    if batch.checked or not (batch.end > batch.begin).any():
         return
     # Events of earlier batches, kept for lookback, have been checked.
     faults = [*_late(engine, batch), *_missing(engine, batch), *_unlisted(engine, batch)]
@@ -57,9 +57,11 @@ Faults = list[tuple[int, int, str]]  # row, kind, column
 
 def _late(engine: Engine, batch: Batch) -> Faults:
     """Return the first event that sorts before the last event of its stream, if there is one."""
-    known = np.flatnonzero((batch.begin > batch.first) & (batch.end > batch.begin))
     order = engine.stream.order_by
-    if not order or not len(known):
+    if not order:
+        return []
+    known = np.flatnonzero((batch.begin > batch.first) & (batch.end > batch.begin))
+    if not len(known):
         return []
     rows = batch.begin[known]
     pairs = batch.table.take(pa.array(np.concatenate([rows - 1, rows])))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from wex.engine.input.batch import Batch
 from wex.engine.input.columns import conform, spans, table_of
-from wex.engine.input.grouping import grouped_by_key
+from wex.engine.input.grouping import GroupedRows, grouped_by_key
 from wex.engine.input.schemas import cast_to_schema, open_columns, schema_with_open
 from wex.engine.input.sorting import (
     changes,
@@ -46,8 +46,8 @@ class PreparedInput:
         sorted_rows: bool = False,
         workers: Workers = ALONE,
     ) -> None:
-        self.stream = engine.stream
-        fields = self._fields = engine.fields
+        self._set(engine)
+        fields = self._fields
         given = table_of(data)
         table = conform(given, fields, self.stream.partition_by, workers)
         if schema is not None:
@@ -81,6 +81,18 @@ class PreparedInput:
         if self._grouped is not None:
             return self._grouped.table
         return sort(self._given, self.stream.partition_by, self.stream.order_by, self._fields)
+
+    def _set(self, engine: Engine, *, checked: bool = False) -> None:
+        self.stream, self._fields, self._checked = engine.stream, engine.fields, checked
+
+    @classmethod
+    def of_checked(cls, engine: Engine, events: pa.Table, schema: pa.Schema) -> PreparedInput:
+        """Return events of one stream that are known to be in order and to have no fault."""
+        prepared = cls.__new__(cls)
+        prepared._set(engine, checked=True)  # noqa: SLF001
+        prepared.schema = schema
+        prepared._grouped = GroupedRows(events, np.zeros(1, dtype=np.int64))  # noqa: SLF001
+        return prepared
 
     @cached_property
     def starts(self) -> Ints:
@@ -127,7 +139,8 @@ class PreparedInput:
         )
 
     def _batch(self, table: pa.Table, first: Ints, begin: Ints, end: Ints, position: Ints) -> Batch:
-        return Batch(table, self._fields, self.stream.partition_by, first, begin, end, position)
+        keys, checked = self.stream.partition_by, self._checked
+        return Batch(table, self._fields, keys, first, begin, end, position, checked)
 
     def late(self, prior: State) -> Bools:
         """Return a mask of the rows that sort before the last event of their stream."""
@@ -171,6 +184,12 @@ def _without_missing(table: pa.Table, engine: Engine) -> pa.Table:
     for name in engine.guarded:
         gaps |= missing_mask(table.column(name), nullable=name in engine.nullable)
     return table.filter(pa.array(~gaps)) if gaps.any() else table
+
+
+def has_zones_of(moments: Iterable[tuple[str, bool]], schema: pa.Schema) -> bool:
+    """Tell whether all timestamps have a zone or none, as the constants of the spec do."""
+    zoned = {field.type.tz is not None for field in schema if pa.types.is_timestamp(field.type)}
+    return not zoned or all(zoned == {own} for _, own in moments)
 
 
 def check_zones(moments: Iterable[tuple[str, bool]], table: pa.Table) -> None:

@@ -84,7 +84,9 @@ def held_columns(engine: Engine, at: int, schema: pa.Schema) -> dict[str, pa.Dat
 def no_events(engine: Engine, schema: pa.Schema) -> BatchView:
     """Return an empty batch, from which folds tell the types of their columns."""
     none = np.empty(0, dtype=np.int64)
-    batch = Batch(empty_table(schema), engine.fields, engine.stream.partition_by, *[none] * 4)
+    batch = Batch(
+        empty_table(schema), engine.fields, engine.stream.partition_by, none, none, none, none
+    )
     return BatchView(batch, engine.guarded - engine.nullable)
 
 

@@ -41,7 +41,7 @@ def allocate(
 ) -> Buffers:
     """Return buffers with room for so many windows, lists and states."""
     count = len(streams.begin)
-    rows = streams.end - streams.begin
+    rows = np.subtract(streams.end, streams.begin, out=empty(count, np.int64))
     kept = 0 if last else int(rows.sum() + streams.held[-1])
     if streams.held[-1]:
         rows += streams.held[1:] - streams.held[:-1]
@@ -56,11 +56,11 @@ def allocate(
         np.empty(block, dtype=np.uint16),
         empty(room, np.int64),
         empty(room, np.int64),
-        np.empty(count, dtype=np.int64),
-        np.empty(kept, dtype=np.int64),
-        np.empty(kept, dtype=np.int64),
-        np.empty(0 if last else count, dtype=np.int64),
-        np.empty(count, dtype=np.int64),
+        empty(count, np.int64),
+        empty(kept, np.int64),
+        empty(kept, np.int64),
+        empty(0 if last else count, np.int64),
+        empty(count, np.int64),
     )
 
 

@@ -30,7 +30,16 @@ from wex.engine.kernels.lists import (
     only_oldest,
     write_held,
 )
-from wex.engine.kernels.types import BIRTH, DROP, EMIT, EMITTED, Configs, KernelClauses, Segments
+from wex.engine.kernels.types import (
+    BIRTH,
+    DROP,
+    EMIT,
+    EMITTED,
+    Choice,
+    Configs,
+    KernelClauses,
+    Segments,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +53,7 @@ def run_configs(
     clock: Ints,
     machine: Configs,
     clauses: KernelClauses,
+    choice: Choice,
     streams: Segments,
     buffers: Buffers,
     last: bool,
@@ -87,7 +97,7 @@ def run_configs(
                 x = acting[at]
                 action = np.int64(doing[at])
                 before = written
-                oldest = FAR
+                oldest = cut = FAR
                 for o in range(ops_at[action], ops_at[action + 1]):
                     op, slot = ops[o, 0], ops[o, 1]
                     if op == BIRTH:
@@ -98,12 +108,12 @@ def run_configs(
                         append(lists, runs, slot, born, born)
                         born += 1
                     elif op == EMIT:
-                        written, oldest = gather(
-                            lists, runs, births, slot,
-                            clock, x - until, limit, clauses.oldest_wins, starts, written, oldest,
+                        written, oldest, cut = gather(
+                            lists, runs, births, slot, clock, x - until, limit,
+                            clauses.oldest_wins, choice, starts, written, oldest, cut,
                         )  # fmt: skip
                     elif op == EMITTED:
-                        written = finish(starts, ends, before, written, oldest, x - until)
+                        written = finish(starts, ends, before, written, oldest, cut, x - until)
                         if written < 0:
                             return False
                     elif op == DROP:
@@ -117,14 +127,14 @@ def run_configs(
         buffers.state[g] = np.int64(config)
         if last and clauses.or_end:
             before = written
-            oldest = FAR
+            oldest = cut = FAR
             for slot in range(width):
                 if finals[config, slot]:
-                    written, oldest = gather(
-                        lists, runs, births, slot,
-                        clock, end - 1, limit, clauses.oldest_wins, starts, written, oldest,
+                    written, oldest, cut = gather(
+                        lists, runs, births, slot, clock, end - 1, limit,
+                        clauses.oldest_wins, choice, starts, written, oldest, cut,
                     )  # fmt: skip
-            written = finish(starts, ends, before, written, oldest, end - 1)
+            written = finish(starts, ends, before, written, oldest, cut, end - 1)
             if written < 0:
                 return False
         if not last:

@@ -17,6 +17,7 @@ import numpy as np
 
 from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import inlined
+from wex.engine.kernels.types import Choice
 
 NIL = -1
 LO, HI = 0, 1
@@ -304,18 +305,54 @@ def emit_run(births: Ints, first: int, final: int, starts: Ints, written: int) -
 
 
 @inlined
-def emit(lists: Ints, runs: Ints, births: Ints, at: int, starts: Ints, written: int) -> int:
-    """Write the panes of all starts of a list behind the windows written so far; -1: no room."""
+def first_since(births: Ints, first: int, final: int, since: int) -> int:
+    """Return the first of adjacent starts that is at a pane or behind it; the next one if none is."""
+    if births[first, PANE] >= since:
+        return first
+    low, high = first, final + 1
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if births[middle, PANE] < since:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@inlined
+def emit(
+    lists: Ints,
+    runs: Ints,
+    births: Ints,
+    at: int,
+    since: int,
+    most: int,
+    starts: Ints,
+    written: int,
+    cut: int,
+) -> tuple[int, int]:
+    """Write the panes of the `most` oldest starts of a list, from a pane on, behind the windows written so far.
+
+    Return how many windows there are then, -1 if there is no room, and the pane that none may lie
+    behind, because starts before it are left out: `cut`, or an earlier one.
+    """
     run = lists[at, HEAD]
     more = not is_empty(lists, at)
+    left = most
     while more and written >= 0:
         more = run != NIL  # the chain first, then the youngest run
         first = runs[run, LO] if more else lists[at, LO]
         final = runs[run, HI] if more else lists[at, HI]
-        written = emit_run(births, first, final, starts, written)
+        first = first_since(births, first, final, since)
+        last = min(final, first + left - 1)
+        written = emit_run(births, first, last, starts, written)
+        left -= last - first + 1
+        if left == 0 and (more or last < final):
+            cut = min(cut, births[last, PANE])
+            more = False
         if more:
             run = runs[run, AFTER]
-    return written
+    return written, cut
 
 
 @inlined
@@ -328,13 +365,16 @@ def gather(
     row: int,
     limit: int,
     only_oldest: bool,
+    choice: Choice,
     starts: Ints,
     written: int,
     oldest: int,
-) -> tuple[int, int]:
+    cut: int,
+) -> tuple[int, int, int]:
     """Write the starts of a list that ends at a row, or find out the oldest start of several.
 
-    Return how many windows there are then, -1 if there is no room, and the oldest pane so far.
+    Return how many windows there are then, -1 if there is no room, the oldest pane so far, and
+    the pane that none may lie behind.
     """
     if limit >= 0:
         expire(lists, runs, births, at, clock[row], limit)
@@ -342,8 +382,12 @@ def gather(
         if only_oldest:
             oldest = min(oldest, births[oldest_of(lists, runs, at), PANE])
         else:
-            written = emit(lists, runs, births, at, starts, written)
-    return written, oldest
+            since = choice.since[row] if len(choice.since) else -1
+            if since != FAR:
+                written, cut = emit(
+                    lists, runs, births, at, since, choice.most, starts, written, cut
+                )
+    return written, oldest, cut
 
 
 @inlined
@@ -352,11 +396,14 @@ def gather_chain(
     runs: Ints,
     births: Ints,
     at: int,
+    row: int,
     only_oldest: bool,
+    choice: Choice,
     starts: Ints,
     written: int,
     oldest: int,
-) -> tuple[int, int]:
+    cut: int,
+) -> tuple[int, int, int]:
     """Write the starts of a chain in which windows end, or find out the oldest start of several.
 
     The first run has the oldest one. Return what `gather` returns.
@@ -366,18 +413,36 @@ def gather_chain(
         if run != NIL:
             oldest = min(oldest, births[runs[run, LO], PANE])
     else:
+        since = choice.since[row] if len(choice.since) else -1
+        left = choice.most
+        run = run if since != FAR else NIL
         while run != NIL and written >= 0:
-            written = emit_run(births, runs[run, LO], runs[run, HI], starts, written)
-            run = runs[run, AFTER]
-    return written, oldest
+            first = first_since(births, runs[run, LO], runs[run, HI], since)
+            last = min(runs[run, HI], first + left - 1)
+            written = emit_run(births, first, last, starts, written)
+            left -= last - first + 1
+            following = runs[run, AFTER]
+            if left == 0 and (following != NIL or last < runs[run, HI]):
+                cut = min(cut, births[last, PANE])
+                following = NIL
+            run = following
+    return written, oldest, cut
 
 
 @inlined
-def finish(starts: Ints, ends: Ints, before: int, written: int, oldest: int, row: int) -> int:
+def finish(
+    starts: Ints, ends: Ints, before: int, written: int, oldest: int, cut: int, row: int
+) -> int:
     """Write where the windows gathered end, and the oldest start if only that is wanted.
 
-    Return how many windows there are then, or -1 if there is no room.
+    Starts behind the pane `cut` are taken back. Return how many windows there are then, or -1 if
+    there is no room.
     """
+    if written >= 0 and cut != FAR:
+        gathered, written = written, before
+        for window in range(before, gathered):
+            starts[written] = starts[window]
+            written += starts[window] <= cut
     if written >= 0 and oldest != FAR:
         if written < len(starts):
             starts[written] = oldest

@@ -49,7 +49,7 @@ from wex.engine.kernels.lists import (
     put_first,
     write_held,
 )
-from wex.engine.kernels.types import Automata, KernelClauses, Segments
+from wex.engine.kernels.types import Automata, Choice, KernelClauses, Segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,6 +82,7 @@ def list_state(in_use: Ints, then: int, used: int, state: int, row: int) -> int:
 def end_windows(
     machine: Automata,
     clauses: KernelClauses,
+    choice: Choice,
     buffers: Buffers,
     clock: Ints,
     row: int,
@@ -94,26 +95,26 @@ def end_windows(
     Return how many windows there are then, or -1 if there is no room.
     """
     before = written
-    oldest = FAR
+    oldest = cut = FAR
     for u in range(used):
         state = buffers.in_use[now, u]
         if machine.final[state]:
-            written, oldest = gather(
-                buffers.lists, buffers.runs, buffers.births, 2 * state + now,
-                clock, row, clauses.limit, clauses.oldest_wins, buffers.starts, written, oldest,
+            written, oldest, cut = gather(
+                buffers.lists, buffers.runs, buffers.births, 2 * state + now, clock, row, clauses.limit,
+                clauses.oldest_wins, choice, buffers.starts, written, oldest, cut,
             )  # fmt: skip
             if clauses.ends_after_first or not machine.lasts[state]:
                 drop(buffers.lists, buffers.runs, 2 * state + now)
     for chain in range(len(machine.chain_size)):
         if machine.final[machine.chain_first[chain]]:
             at = 2 * len(machine.move) + chain
-            written, oldest = gather_chain(
-                buffers.lists, buffers.runs, buffers.births, at,
-                clauses.oldest_wins, buffers.starts, written, oldest,
+            written, oldest, cut = gather_chain(
+                buffers.lists, buffers.runs, buffers.births, at, row,
+                clauses.oldest_wins, choice, buffers.starts, written, oldest, cut,
             )  # fmt: skip
             if clauses.ends_after_first:
                 drop(buffers.lists, buffers.runs, at)
-    written = finish(buffers.starts, buffers.ends, before, written, oldest, row)
+    written = finish(buffers.starts, buffers.ends, before, written, oldest, cut, row)
     if clauses.cuts and written > before:
         drop_all(buffers, now, used, len(machine.move), len(machine.chain_size))
     return written
@@ -125,6 +126,7 @@ def run_moving(
     clock: Ints,
     machine: Automata,
     clauses: KernelClauses,
+    choice: Choice,
     streams: Segments,
     buffers: Buffers,
     last: bool,
@@ -183,7 +185,7 @@ def run_moving(
             then = 1 - now
             if until and until_class[cls]:
                 written = end_windows(
-                    machine, clauses, buffers, clock, x - 1, now, used_now, written
+                    machine, clauses, choice, buffers, clock, x - 1, now, used_now, written
                 )
                 if written < 0:
                     return False
@@ -251,12 +253,16 @@ def run_moving(
             used_now = used_then
             used_then = 0
             if not until:
-                written = end_windows(machine, clauses, buffers, clock, x, now, used_now, written)
+                written = end_windows(
+                    machine, clauses, choice, buffers, clock, x, now, used_now, written
+                )
                 if written < 0:
                     return False
         buffers.state[g] = at_prefix
         if last and clauses.or_end:
-            written = end_windows(machine, clauses, buffers, clock, end - 1, now, used_now, written)
+            written = end_windows(
+                machine, clauses, choice, buffers, clock, end - 1, now, used_now, written
+            )
             if written < 0:
                 return False
         if not last:

@@ -40,11 +40,12 @@ def run_assumptions(
 
 
 @compiled
-def blank(mask: NDArray[np.bool_], begin: Ints, end: Ints) -> None:
-    """Make a mask false in some ranges of rows, as far as it has them."""
-    for g in range(len(begin)):
-        for row in range(max(begin[g], 0), min(end[g], len(mask))):
-            mask[row] = False
+def blank_heads(mask: NDArray[np.bool_], row: int, depth: int, first: Ints, end: Ints) -> None:
+    """Make a mask of the rows from `row` on false at the first `depth` events of each stream."""
+    for g in range(len(first)):
+        high = min(first[g] + depth, end[g], row + len(mask))
+        for at in range(max(first[g], row), high):
+            mask[at - row] = False
 
 
 @compiled

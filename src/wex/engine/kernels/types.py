@@ -43,6 +43,17 @@ class KernelClauses(NamedTuple):
     limit: int  # how far back a start may lie, by `clock`; -1: any
 
 
+class Choice(NamedTuple):
+    """Which windows to write: those with the oldest starts.
+
+    `since[row]` is the pane from which on starts count for windows that end at a row; without it, all do.
+    Of each list the `most` oldest of them are written, but none that is younger than one left out.
+    """
+
+    since: Ints
+    most: int
+
+
 class Registers(NamedTuple):
     """A config automaton in which no list ever has two starts; see `registers`.
 

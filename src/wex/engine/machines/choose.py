@@ -16,11 +16,13 @@ import numpy as np
 
 from wex.engine.kernels.buffers import allocate, result
 from wex.engine.kernels.configs import run_configs
+from wex.engine.kernels.lists import FAR
 from wex.engine.kernels.moving import run_moving
 from wex.engine.kernels.registers import SLOTS, run_registers
 from wex.engine.kernels.sliding import run_sliding
 from wex.engine.kernels.types import (
     Automata,
+    Choice,
     Configs,
     KernelClauses,
     KernelResult,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from wex.engine.machines.tracked import TrackedMachine
 
 MOST_CONFIGS = 256
+ALL = Choice(read_only(np.empty(0, dtype=np.int64)), FAR)
 BLOCK = 4096  # events that `configs` traces before it acts on them
 
 
@@ -75,16 +78,18 @@ class Machine:
         *,
         last: bool,
         late: bool = False,
+        choice: Choice = ALL,
     ) -> KernelResult:
         """Return the windows of a batch and the starts that stay open; `last`: the streams end.
 
-        `late` says that `keep` chooses afterwards. Windows by preference run otherwise: see
+        `late` says that `keep` chooses afterwards; where an event ends many windows, `choice` says
+        which of them are asked for. Windows by preference run otherwise: see
         `wex.engine.preferred_run`.
         """
         assert not isinstance(self.tables, Preferred)
         streams = Segments(*map(read_only, streams))
         clock = read_only(clock)
-        rows = int((streams.end - streams.begin).sum())
+        rows = int(streams.end.sum() - streams.begin.sum())
         if isinstance(self.tables, Registers):
             extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
             buffers = allocate(streams, rows + extra + 1, last=last)
@@ -105,7 +110,7 @@ class Machine:
         room = first_room(rows, late=late)
         while True:
             buffers = allocate(streams, room, last=last, lists=lists, states=states, block=BLOCK)
-            if kernel(codes, clock, self.tables, self.clauses, streams, buffers, last):
+            if kernel(codes, clock, self.tables, self.clauses, choice, streams, buffers, last):
                 return result(buffers, last=last, mixed=True)
             room = more_room(room, late=late)
 

@@ -129,19 +129,27 @@ class MachineTables:
             state = int(np.flatnonzero(self._occupied & (self.move == state).any(axis=1))[0])
         return bool(self._entered[state] == 1)
 
+    @cached_property
+    def _all_chains(self) -> list[list[int]]:
+        return [*self.chains, *self._accepting_chains()]
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Return the states by their numbers in `automata`."""
+        chained = [state for chain in self._all_chains for state in chain]
+        free = sorted(set(range(len(self.move))) - set(chained))
+        return np.array([*chained, *free], dtype=np.int64)
+
     def automata(self) -> Automata:
         """Return the tables for moving lists; the states of a chain are numbered in a row."""
-        states = len(self.move)
-        chains = [*self.chains, *self._accepting_chains()]
-        chained = [state for chain in chains for state in chain]
-        free = sorted(set(range(states)) - set(chained))
-        order = np.array([*chained, *free], dtype=np.int64)
+        states, chains, order = len(self.move), self._all_chains, self.order
+        chained = sum(map(len, chains))
         number = np.full(states + 1, -1, dtype=np.int32)  # its last entry is that of -1
         number[order] = np.arange(states)
         sizes = [len(chain) for chain in chains]
         first = np.cumsum([0, *sizes])[:-1]
         chain_of = np.full(states, -1, dtype=np.int32)
-        chain_of[: len(chained)] = np.repeat(np.arange(len(sizes)), sizes)
+        chain_of[:chained] = np.repeat(np.arange(len(sizes)), sizes)
         move = number[self.move[order]]
         ends = first + np.array(sizes, dtype=np.int64) - 1
         return Automata(

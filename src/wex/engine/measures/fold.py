@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,21 @@ class FoldItems(ABC):
     def keep(self, held: Ranges) -> Parts:
         """Return the columns of the panes that ranges of panes become."""
         return self.fold(held)
+
+    def largest(self) -> float | None:
+        """Return a bound of the absolute values of all results; None: a range may have no result.
+
+        It is infinite if there is no bound, or if the values are no numbers.
+        """
+        return None
+
+    def never_falls(self) -> bool:
+        """Tell whether a sum over more items is never less."""
+        return False
+
+    def always_known(self) -> bool:
+        """Tell whether there is an item in each range."""
+        return False
 
 
 class Fold(ABC):
@@ -236,3 +252,11 @@ def passed_on(array: pa.Array) -> Result:
     known = None if not array.null_count else as_numpy(array.is_valid())
     zero = False if kind.is_boolean(array.type) else 0
     return Result(as_numpy(pc.fill_null(array, zero)), known)
+
+
+def largest_of(values: pa.Array) -> float:
+    """Return the largest absolute value of whole numbers; infinite for other values."""
+    if not pa.types.is_integer(values.type):
+        return math.inf
+    extremes = pc.min_max(values)
+    return float(max((abs(value.as_py() or 0) for value in extremes.values()), default=0))

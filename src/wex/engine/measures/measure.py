@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wex.engine.labels import ParsedWindows
     from wex.engine.measures import Fold, FoldItems, Parts
     from wex.engine.measures.panes import Panes
+    from wex.theory.terms import Guard
 
     Fail = Callable[[int, str, str | None], Exception]  # window, why, measure
     Why = Callable[[int, int], str]  # the number of a fold, a window
@@ -50,7 +51,7 @@ class WindowMeasures:
         self.folds: list[Fold] = []
         self.labelled: set[int] = set()  # folds over events with a label: nothing is carried over
         places: dict[tuple[object, ...], int] = {}
-        self._read: list[list[int]] = []  # for each measure, the fold of each of its aggregates
+        self.read: list[list[int]] = []  # for each measure, the fold of each of its aggregates
         self._compute: dict[str, Compute] = {}  # the arithmetic of each measure
         for measure in window.measures:
             self._compute[measure.name] = compile_term(measure.value)
@@ -62,7 +63,7 @@ class WindowMeasures:
                     if depends_on_labels(aggregate):
                         self.labelled.add(place)
                 read.append(place)
-            self._read.append(read)
+            self.read.append(read)
 
     def types(self, rows: BatchView) -> dict[str, pa.DataType]:
         """Return the columns that a pane keeps."""
@@ -112,7 +113,7 @@ class WindowMeasures:
     ) -> dict[str, Result]:
         """Return the measures by name; a window without a result is a failure."""
         results = {}
-        for measure, read in zip(self.measures, self._read, strict=True):
+        for measure, read in zip(self.measures, self.read, strict=True):
             values = []
             for aggregate, place in zip(measure.aggregates, read, strict=True):
                 bad = failed[place]
@@ -127,12 +128,15 @@ class WindowMeasures:
             results[measure.name] = _calculated(measure, compute, values, size, fail)
         return results
 
-    def kept(self, results: dict[str, Result], size: int, fail: Fail) -> Bools | None:
-        """Tell which windows satisfy `having`; None: there is none."""
-        if self.having is None:
+    def kept(
+        self, results: dict[str, Result], size: int, fail: Fail, part: Guard | None = None
+    ) -> Bools | None:
+        """Tell which windows satisfy `having`, or a part of it; None: there is none."""
+        having = self.having if part is None else part
+        if having is None:
             return None
         faults = Faults()
-        held, _ = kleene(self.having, _Results(results, size), faults)  # type: ignore[arg-type]
+        held, _ = kleene(having, _Results(results, size), faults)  # type: ignore[arg-type]
         if faults.bad is not None:
             window = int(np.argmax(np.broadcast_to(faults.bad, (size,))))
             raise fail(window, faults.why(window), None)
@@ -209,6 +213,13 @@ class BatchMeasures:
                 np.zeros(len(held.low), np.bool_) if bad is None else bad
             )
         return columns
+
+    def items_of_measures(self) -> list[list[FoldItems]] | None:
+        """Return for each measure the items of its aggregates; None: some depend on labels."""
+        items = [each for each in self.items if each is not None]
+        if len(items) < len(self.items):
+            return None
+        return [[items[place] for place in read] for read in self.measuring.read]
 
     def _failed(self, ranges: Ranges) -> list[Bools | None]:
         return [

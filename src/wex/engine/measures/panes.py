@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wex.engine.arrays import empty
+from wex.engine.arrays import empty, filled_with
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.kernels.folds import Survey, survey
 from wex.engine.kernels.types import read_only
@@ -46,7 +46,7 @@ class Panes:
     def shift(self) -> Ints:
         """Return for each stream the difference between a pane and its row."""
         if self._plain:
-            return np.zeros(len(self.carried), dtype=np.int64)
+            return filled_with(0, len(self.carried))
         sizes = self.carried + self.batch.end - self.batch.begin
         begin = np.cumsum(sizes) - sizes
         shift: Ints = begin + self.carried - self.batch.begin
@@ -55,7 +55,7 @@ class Panes:
     @cached_property
     def count(self) -> int:
         """Return how many panes there are."""
-        return int((self.carried + self.batch.end - self.batch.begin).sum())
+        return int(self.carried.sum() + self.batch.end.sum() - self.batch.begin.sum())
 
     @cached_property
     def _plain(self) -> bool:
@@ -204,6 +204,11 @@ class Items:
 
     panes: Panes
     before: Ints | None
+
+    @property
+    def one_each(self) -> bool:
+        """Tell whether each pane has an item."""
+        return self.before is None or bool((np.diff(self.before) > 0).all())
 
     def ranges(self, windows: Ranges) -> Ranges:
         """Return the ranges of items that belong to ranges of panes."""

@@ -21,6 +21,7 @@ from wex.engine.measures.fold import (
     both,
     check_counts,
     check_whole,
+    largest_of,
     passed_on,
     sizes_of,
 )
@@ -77,6 +78,9 @@ class _EndItems(FoldItems):
         places = ranges.high - 1 if self._last else ranges.low
         mask = None if ranges.filled is None else ~ranges.filled
         return {"value": self._column.take(pa.array(places, mask=mask))}
+
+    def largest(self) -> float | None:
+        return largest_of(self._column)
 
 
 class Collect(PassThrough):

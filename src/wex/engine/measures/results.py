@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wex.compile.measures import Measure
+    from wex.engine.arrays import Bools, Ints
 
 
 def measure_types(measures: Sequence[Measure], schema: pa.Schema) -> dict[str, pa.DataType]:
@@ -60,6 +61,17 @@ def stored_as(result: Result, type_: pa.DataType) -> pa.Array:
     if values.type == type_:
         return values
     return values.cast(storage_of(type_)).cast(type_)
+
+
+def chosen_result(result: Result, chosen: Bools | Ints | slice) -> Result:
+    """Return some rows of the values of a measure: by a mask, by numbers, or adjacent ones."""
+    values, known = result.values, result.known
+    if isinstance(values, pa.Array) and not isinstance(chosen, slice):
+        places = pa.array(chosen)
+        values = values.filter(places) if chosen.dtype == np.bool_ else values.take(places)
+    else:
+        values = values[chosen]
+    return Result(values, None if known is None else known[chosen])
 
 
 def joined_results(parts: Sequence[dict[str, Result]]) -> dict[str, Result]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from wex.engine.measures.fold import (
     check_counts,
     check_whole,
     dense_items,
+    largest_of,
     passed_on,
     running_sums,
     sizes_of,
@@ -110,6 +112,13 @@ class _FloatItems(FoldItems):
         }
         return {**parts, "n": pa.array(counted.sizes)}
 
+    def largest(self) -> float | None:
+        sizes = [float(np.abs(column).sum()) for column in self._columns]
+        return max(sizes) if np.isfinite(sizes).all() else None
+
+    def always_known(self) -> bool:
+        return self._items.one_each
+
 
 class Spread(Fold):
     """Count, mean and squared distances from the mean; infinite values are counted separately."""
@@ -172,6 +181,9 @@ class _SpreadItems(FoldItems):
         infinite = self._infinite[windows.high] - self._infinite[windows.low]
         return {**parts, "infinite": pa.array(infinite)}
 
+    def largest(self) -> float | None:
+        return None if self._infinite[-1] else math.inf
+
 
 class Best(Fold):
     """The value of the event with the least or the greatest key, of several the first one."""
@@ -229,6 +241,12 @@ class _BestItems(FoldItems):
             "key": self._keys.take(places),
             "there": pa.array(there),
         }
+
+    def largest(self) -> float | None:
+        return largest_of(self._values)
+
+    def always_known(self) -> bool:
+        return self._items.one_each
 
 
 def _ranked(keys: pa.Array) -> NDArray[Any]:

@@ -67,6 +67,9 @@ class _CountItems(FoldItems):
         ranges = self.items.ranges(windows)
         return {"n": pa.array(ranges.sizes)}
 
+    def largest(self) -> float | None:
+        return float(self.items.panes.count if self.items.before is None else self.items.before[-1])
+
 
 class Truths(Fold):
     """Of how many events a predicate is true, and of how many it is known."""
@@ -114,6 +117,9 @@ class _SumItems(FoldItems):
             name: pa.array(sums[windows.high] - sums[windows.low])
             for name, sums in self._sums.items()
         }
+
+    def largest(self) -> float | None:
+        return max(float(sums[-1]) for sums in self._sums.values())
 
 
 class WholeSum(Fold):
@@ -171,6 +177,17 @@ class _WholeSumItems(_SumItems):
         parts["high"] = pa.array(high + (low >> HALF))
         parts["low"] = pa.array(low & ((1 << HALF) - 1))
         return parts
+
+    def largest(self) -> float | None:
+        high = np.abs(np.diff(self._sums["high"])).sum(dtype=np.float64)
+        most = float(high + len(self._sums["high"])) * 2.0**HALF
+        return most if most < 2.0**62 else None
+
+    def never_falls(self) -> bool:
+        return bool((np.diff(self._sums["high"]) >= 0).all())
+
+    def always_known(self) -> bool:
+        return bool((np.diff(self._sums["n"]) > 0).all())
 
 
 def _average_whole(high: Ints, low: Ints, n: Ints) -> Ints:

@@ -37,13 +37,14 @@ def obstacle(engine: Engine) -> str | None:
     if engine.rows:
         return "rows are made from all events of a window"
     for window in engine.windows:
-        reason = _obstacle_of(window)
+        reason = obstacle_of(window)
         if reason is not None:
             return f"window `{window.planned.name}`: {reason}"
     return None
 
 
-def _obstacle_of(window: Window) -> str | None:
+def obstacle_of(window: Window) -> str | None:
+    """Return why a window cannot be divided; None: it can."""
     machine, clauses = window.machine, window.planned.clauses
     if not isinstance(machine, Machine) or machine.own is not None:
         return "its predicates have aggregates"

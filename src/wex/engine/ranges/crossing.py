@@ -17,10 +17,10 @@ from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.batch import Batch, BatchView
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.measures.panes import Panes, Ranges
-from wex.engine.measures.results import joined_results, too_far
+from wex.engine.measures.results import chosen_result, joined_results, too_far
 from wex.engine.ranges.range_run import END, Places
 from wex.engine.state import schema
-from wex.engine.window_run import FoundWindows, chosen_result
+from wex.engine.window_run import FoundWindows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _pairs(borders: Sequence[Border], starts: Places, ends: Places, limit: int) 
         own_ends = np.arange(ends_before, ends_before + len(border.ends.state))
         if len(is_open) and len(own_ends):
             parts.append(_meeting(is_open, states, own_ends, border.ends.state))
-        is_open, states = _moved(is_open, states, border.passed)
+        is_open, states = moved(is_open, states, border.passed)
         opened = np.arange(starts_before, starts_before + len(border.starts.state))
         is_open = np.concatenate([is_open, opened])
         states = np.concatenate([states, border.starts.state])
@@ -116,7 +116,7 @@ def _meeting(is_open: Ints, states: Ints, ends: Ints, end_states: Ints) -> Pairs
     return Pairs(is_open[order[spans(low, high)]], np.repeat(ends, high - low))
 
 
-def _moved(is_open: Ints, states: Ints, passed: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+def moved(is_open: Ints, states: Ints, passed: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
     """Return the starts that are still open after a range, and their states then."""
     before, after = passed
     order = np.argsort(before)

@@ -1,53 +1,44 @@
-"""Ranges of one stream for tasks that share no memory: what each has to know, and what it returns.
+"""Ranges of one stream for tasks that share no memory: where they begin, and what each of them finds.
 
 A range begins at a value of the first order column, so that any engine that compares values can divide
-the data. What a range has to know of those before it follows from the rows near its beginning, where the
-automata come to one state whatever was before. What it returns for the windows that cross its
-borders are bytes.
+the data. The states of a stream there follow from the rows near this place, where the automata come
+to one state whatever was before. Some never do: a range then runs from each of a few states, and the
+right one of these *ways* is chosen when all ranges have run (see `joining`).
+
+No range knows how many events are before it. Its positions count from a place of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from wex.engine.data_errors import FaultError
 from wex.engine.engine import report_order
 from wex.engine.input.batch import Batch
-from wex.engine.input.columns import combine_chunks, empty_table
+from wex.engine.input.event_checks import check_events
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.sorting import changes
+from wex.engine.kernels.states import BROKEN
 from wex.engine.ranges.composition import Entry, first_entry, passage, reach, synchronised
-from wex.engine.ranges.crossing import crossing_windows
-from wex.engine.ranges.range_run import Border, Places, run_range
-from wex.engine.state import schema
+from wex.engine.ranges.range_run import run_range
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import DataError
+from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from wex.engine.arrays import Ints
     from wex.engine.engine import Engine
-    from wex.engine.ranges.range_run import RangeResult
+    from wex.engine.ranges.range_run import Border, RangeResult
 
-PART = "part"  # column of the tables of a border
-BEFORE, AFTER = "before", "after"  # columns of the window states of phantoms that a range passes on
-
-
-@dataclass(frozen=True)
-class RangeTask:
-    """A range of a stream: the states before it, its last rows before, how many events it has.
-
-    `following` are the states before the next range; None: it is the last one.
-    """
-
-    entry: Entry
-    before: bytes
-    events: int
-    following: Entry | None
+MOST_WAYS = 8  # states from which a range runs
 
 
 def rows_before(engine: Engine) -> int:
@@ -55,100 +46,227 @@ def rows_before(engine: Engine) -> int:
     return max(reach(engine), engine.conformity_check.most_times)
 
 
+# --- Where ranges begin
+
+
 @dataclass(frozen=True)
 class Cut:
-    """A place where a range can begin: a value of the first order column, the states, the rows before."""
+    """A place where a range can begin: a value of the first order column.
+
+    The stream has one of the `entries` there; `before` are the last rows before it.
+    """
 
     place: pa.Scalar
-    entry: Entry
+    entries: tuple[Entry, ...]
     before: bytes
 
 
-def cut_in(engine: Engine, rows: pa.Table, position: int) -> Cut | None:
-    """Return a cut in adjacent events of a stream, of which the first one has a position.
+def cut_in(engine: Engine, rows: pa.Table) -> Cut | None:
+    """Return a cut in adjacent events of a stream.
 
     The events of one time, by the first order column, are never divided. None: there is no cut here,
-    because the states depend on the events before, or because all events have one time.
+    because there are too few events, too many states are possible, or an event is bad.
     """
-    prepared = PreparedInput(engine, rows)
-    table = prepared.table
-    begin = rows_before(engine) if position else 0
-    if table.num_rows <= begin:
+    try:
+        table = PreparedInput(engine, rows).table
+        begin = rows_before(engine)
+        if table.num_rows <= begin:
+            return None
+        check_events(engine, _batch(engine, table, 0, 0))
+        # A position at which nothing is special: letters and states are those of all later ones.
+        batch = _batch(engine, table, begin, begin + 1)
+        new_times = np.flatnonzero(changes(table.column(engine.stream.order_by[0]))) + 1
+        known = synchronised(engine, batch)
+        row = begin if known is None else known[0]
+        later = new_times[new_times >= max(row, 1)]
+        if not len(later):
+            return None
+        if known is None:
+            # The more events, the fewer states may be left; else as soon as possible.
+            cut, entries = int(later[-1]), _possible(engine, batch.before(int(later[-1])))
+            soon = _possible(engine, batch.before(int(later[0])))
+            if len(soon) == len(entries):
+                cut, entries = int(later[0]), soon
+        else:
+            cut = int(later[0])
+            between = replace(
+                batch.before(cut), begin=np.array([row]), position=np.array([known[1].position])
+            )
+            entries = (passage(engine, between).after(known[1]),)
+    except DataError:
         return None
-    batch = Batch(
+    if not 0 < len(entries) <= MOST_WAYS or entries[0].broken:
+        return None
+    kept = min(cut, begin)
+    place = table.column(engine.stream.order_by[0])[cut]
+    return Cut(place, entries, to_ipc(table.slice(cut - kept, kept)))
+
+
+def _possible(engine: Engine, batch: Batch) -> tuple[Entry, ...]:
+    """Return the entries that are possible after a batch, whatever was before; none if there are too many."""
+    passed = passage(engine, batch)
+    assumption, _ = engine.conformity_check.after(batch)
+    by_automaton = [np.unique(states).tolist() for states in passed.windows]
+    unbroken = np.unique(assumption[assumption != BROKEN]).tolist()
+    if np.prod([len(states) for states in (*by_automaton, unbroken)], dtype=float) > MOST_WAYS:
+        return ()
+    position = int(batch.position[0]) + passed.events
+    return tuple(
+        Entry(position, tuple(states), state) for *states, state in product(*by_automaton, unbroken)
+    )
+
+
+@dataclass(frozen=True)
+class RangeTask:
+    """A range of a stream: the entries it may have, the last rows before it.
+
+    `following` are the last rows before the next range; None: it is the last one.
+    """
+
+    entries: tuple[Entry, ...]
+    before: bytes
+    following: bytes | None
+
+
+def tasks_of(engine: Engine, cuts: Sequence[Cut]) -> list[RangeTask]:
+    """Return the ranges between cuts."""
+    entries = [(first_entry(engine),), *(cut.entries for cut in cuts)]
+    befores = [b"", *(cut.before for cut in cuts)]
+    return [
+        RangeTask(*range_) for range_ in zip(entries, befores, [*befores[1:], None], strict=True)
+    ]
+
+
+# --- What a range finds
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """What a piece of a range does to a stream from one entry: its windows and borders.
+
+    `after` is the stream after it, None at its end. Behind a `fault` nothing is found.
+    """
+
+    entry: Entry
+    after: Entry | None
+    windows: pa.Table
+    entering: list[Border]
+    leaving: list[Border]
+    fault: FaultError | None
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Adjacent events of a range that have run, from all entries that they may have."""
+
+    position: int
+    events: int
+    ways: list[Way]
+
+
+def run_task(engine: Engine, task: RangeTask, tables: Iterable[pa.Table]) -> Iterator[Piece]:
+    """Yield the pieces of a range, given as its sorted rows: memory does not grow with their number."""
+    entries = task.entries
+    before: pa.Table | None = None
+    prepared: PreparedInput | None = None
+    for rows, is_last in _with_last(tables):
+        prepared = PreparedInput(engine, rows, None if prepared is None else prepared.schema)
+        table = prepared.table
+        if before is None:
+            before = from_ipc(task.before).cast(table.schema) if task.before else table.slice(0, 0)
+        whole = pa.concat_tables([before.cast(table.schema), table]).combine_chunks()
+        kept = min(before.num_rows, reach(engine))
+        batch = _batch(
+            engine, whole.slice(before.num_rows - kept), kept, position=entries[0].position
+        )
+        times = _times(engine, before)
+        last = is_last and task.following is None
+        ways = [_way(engine, batch, entry, times, last=last) for entry in entries]
+        yield Piece(entries[0].position, table.num_rows, ways)
+        before = whole.slice(max(whole.num_rows - rows_before(engine), 0))
+        following = [way.after for way in ways if way.fault is None and way.after is not None]
+        entries = tuple(dict.fromkeys(following))  # ways may meet
+        if not entries:
+            return
+    if before is None or task.following is None or not _same(engine, before, task.following):
+        raise changed()
+
+
+def _with_last(tables: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, bool]]:
+    """Yield tables, and of each whether it is the last one."""
+    waiting = None
+    for table in tables:
+        if waiting is not None:
+            yield waiting, False
+        waiting = table
+    if waiting is not None:
+        yield waiting, True
+
+
+def _batch(engine: Engine, table: pa.Table, begin: int, position: int) -> Batch:
+    """Return rows of one stream, with those before `begin` to look back at."""
+    return Batch(
         table,
         engine.fields,
         (),
         np.zeros(1, dtype=np.int64),
         np.array([begin]),
         np.array([table.num_rows]),
-        np.array([position + begin]),
+        np.array([position]),
     )
-    known = synchronised(engine, batch)
-    if known is None:
-        return None
-    row, entry = known
-    new_times = np.flatnonzero(changes(table.column(engine.stream.order_by[0]))) + 1
-    later = new_times[new_times >= max(row, 1)]
-    if not len(later):
-        return None
-    cut = int(later[0])
-    between = replace(
-        batch,
-        table=table.slice(0, cut),
-        begin=np.array([row]),
-        end=np.array([cut]),
-        position=np.array([entry.position]),
+
+
+def _times(engine: Engine, before: pa.Table) -> Ints:
+    if not engine.rated:
+        return np.empty(0, dtype=np.int64)
+    times: Ints = before.column(engine.stream.order_by[0]).cast(pa.int64()).to_numpy()
+    return times[max(len(times) - engine.conformity_check.most_times, 0) :]
+
+
+def _way(engine: Engine, batch: Batch, entry: Entry, times: Ints, *, last: bool) -> Way:
+    """Return what a batch does from an entry, up to its first fault, as `first_fault` finds it."""
+
+    def run(events: Batch, *, last: bool) -> RangeResult:
+        return run_range(engine, events, entry, times, last=last)
+
+    fault: FaultError | None = None
+    events, result = batch, None
+    while result is None:
+        try:
+            result = run(events, last=last and fault is None)
+        except FaultError as earlier:
+            fault, events = earlier, batch.before(earlier.row)
+    if fault is not None:
+        # No event before it has a fault; at this event the first stage that fails decides.
+        ends = fault.row == batch.rows
+        try:
+            run(batch if ends else batch.before(fault.row + 1), last=ends and last)
+        except FaultError as first:
+            fault = first
+    windows, _ = engine.table(events, result.windows, report_order(result.windows))
+    halves = [run.halves() for run in result.runs]
+    entering, leaving = ([pair[half] for pair in halves] for half in (0, 1))
+    return Way(entry, result.after, windows, entering, leaving, fault)
+
+
+def _same(engine: Engine, rows: pa.Table, content: bytes) -> bool:
+    """Tell whether rows are those that were found before; fields that order no events may differ."""
+    other = from_ipc(content).cast(rows.schema)
+    if other.num_rows != rows.num_rows:
+        return False
+    return all(
+        _equal(rows.column(name), other.column(name))
+        for name, type_ in engine.fields.items()
+        if type_ != OTHER
     )
-    entry = passage(engine, between).after(entry)
-    if entry.broken:
-        return None
-    kept = min(cut, rows_before(engine))
-    place = table.column(engine.stream.order_by[0])[cut]
-    return Cut(place, entry, to_ipc(table.slice(cut - kept, kept)))
 
 
-def tasks_of(engine: Engine, cuts: Sequence[Cut], events: int) -> list[RangeTask]:
-    """Return the ranges between cuts, of a stream with so many events."""
-    entries = [first_entry(engine), *(cut.entry for cut in cuts)]
-    befores = [b"", *(cut.before for cut in cuts)]
-    ends = [*(entry.position for entry in entries[1:]), events]
-    return [
-        RangeTask(entry, before, end - entry.position, following)
-        for entry, before, end, following in zip(
-            entries, befores, ends, [*entries[1:], None], strict=True
-        )
-    ]
-
-
-# --- On a worker
-
-
-def run_task(engine: Engine, task: RangeTask, rows: pa.Table) -> RangeResult:
-    """Return the windows of a range, and its borders; `rows` are all of its events."""
-    prepared = PreparedInput(engine, rows)
-    table = prepared.table
-    if table.num_rows != task.events:
-        raise changed()
-    before = from_ipc(task.before).cast(table.schema) if task.before else table.slice(0, 0)
-    kept = min(before.num_rows, reach(engine))
-    batch = Batch(
-        pa.concat_tables([before.slice(before.num_rows - kept), table]).combine_chunks(),
-        engine.fields,
-        (),
-        np.zeros(1, dtype=np.int64),
-        np.array([kept]),
-        np.array([kept + table.num_rows]),
-        np.array([task.entry.position]),
-    )
-    times = np.empty(0, dtype=np.int64)
-    if engine.rated:
-        column = before.column(engine.stream.order_by[0])
-        times = column.cast(pa.int64()).to_numpy()[-engine.conformity_check.most_times :]
-    result = run_range(engine, batch, task.entry, times, last=task.following is None)
-    if task.following is not None and result.states != task.following.windows:
-        raise changed()
-    return result
+def _equal(one: pa.ChunkedArray, two: pa.ChunkedArray) -> bool:
+    equal = pc.equal(one, two)  # NULL where one of them is
+    if pa.types.is_floating(one.type):
+        equal = pc.or_(equal, pc.and_(pc.is_nan(one), pc.is_nan(two)))
+    same = pc.if_else(pc.is_null(one), pc.is_null(two), pc.fill_null(equal, False))
+    return bool(pc.all(same, min_count=0).as_py())
 
 
 def changed() -> DataError:
@@ -158,70 +276,3 @@ def changed() -> DataError:
         "the data has changed since its ranges were determined",
         "read it from a place that does not change, or leave `ranges` out",
     )
-
-
-# --- Borders as bytes
-
-
-def borders_to_bytes(borders: Sequence[Border]) -> bytes:
-    """Return the borders of a range, for all windows, as bytes."""
-    tables = [
-        to_ipc(table, compressed=True)
-        for border in borders
-        for table in (
-            _places_table(border.starts),
-            _places_table(border.ends),
-            pa.table({BEFORE: border.passed[0], AFTER: border.passed[1]}),
-            border.panes,
-        )
-    ]
-    return to_ipc(pa.table({PART: pa.array(tables, pa.binary())}))
-
-
-def _borders_of(content: bytes) -> list[Border]:
-    tables = [from_ipc(part) for part in from_ipc(content).column(PART).to_pylist()]
-    return [
-        Border(
-            _places(starts),
-            _places(ends),
-            (_numbers(passed, BEFORE), _numbers(passed, AFTER)),
-            panes,
-        )
-        for starts, ends, passed, panes in zip(*(tables[at::4] for at in range(4)), strict=True)
-    ]
-
-
-def _places_table(places: Places) -> pa.Table:
-    columns = {
-        schema.POSITION: pa.array(places.position),
-        schema.SLOT: pa.array(places.state),
-        schema.CLOCK: pa.array(places.clock),
-    }
-    return pa.table(columns if places.time is None else columns | {schema.TIME: places.time})
-
-
-def _places(table: pa.Table) -> Places:
-    timed = schema.TIME in table.column_names
-    return Places(
-        _numbers(table, schema.POSITION),
-        _numbers(table, schema.SLOT),
-        _numbers(table, schema.CLOCK),
-        combine_chunks(table.column(schema.TIME)) if timed else None,
-    )
-
-
-def _numbers(table: pa.Table, name: str) -> Ints:
-    numbers: Ints = table.column(name).to_numpy()
-    return numbers
-
-
-def crossing_table(engine: Engine, events: pa.Schema, borders: Mapping[int, bytes]) -> pa.Table:
-    """Return the windows that cross borders, from the borders of all ranges by their numbers."""
-    read = [_borders_of(borders[number]) for number in sorted(borders)]
-    none = np.zeros(1, dtype=np.int64)
-    batch = Batch(empty_table(events), engine.fields, (), none, none, none, none)
-    parts = [
-        crossing_windows(engine, window, batch, [of_range[number] for of_range in read])[0]
-        for number, window in enumerate(engine.windows)
-    ]
-    return engine.table(batch, parts, report_order(parts))[0]

@@ -7,7 +7,6 @@ reported, and it does not depend on the division.
 from __future__ import annotations
 
 import logging
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.data_errors import assumption_error
-from wex.engine.engine import report_order
+from wex.engine.engine import report_order, windows_in_threads
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges.composition import (
     composed,
@@ -29,7 +28,7 @@ from wex.engine.ranges.composition import (
 from wex.engine.ranges.crossing import crossing_windows, merged, some_windows
 from wex.engine.ranges.key_ranges import key_ranges
 from wex.engine.ranges.range_run import run_range
-from wex.engine.workers import ALONE, Workers
+from wex.engine.workers import ALONE, Workers, cores
 from wex.errors import DataError
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from wex.engine.input.batch import Batch
     from wex.engine.ranges.composition import Entry, Passage
     from wex.engine.ranges.range_run import RangeResult
+    from wex.engine.state.state import State
     from wex.engine.window_run import FoundWindows
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
@@ -52,14 +52,8 @@ logger = logging.getLogger("wex")
 def threads_for(events: int, threads: int | None) -> int:
     """Return how many threads to use for so many events."""
     if threads is None:
-        return _cores() if events >= LONG else 1
+        return cores() if events >= LONG else 1
     return threads
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> pa.Table:
@@ -76,26 +70,30 @@ def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> 
     workers = Workers(count) if large and reason is None else ALONE
     prepared = PreparedInput(engine, data, workers=workers)
     if count == 1 or reason is not None:
-        return run_whole(engine, _batch(engine, prepared))
+        return _run_once(engine, prepared)
     keys = engine.stream.partition_by
     ranges = key_ranges(data, keys, count) if large and not prepared.grouped else None
     if ranges is not None:
         try:
-            parts = Workers(count).map(
-                lambda part: run_whole(
-                    engine, _batch(engine, PreparedInput(engine, part.rows(data, keys[0])))
-                ),
-                ranges,
-            )
+            with windows_in_threads(1):
+                parts = Workers(count).map(
+                    lambda part: _run_once(engine, PreparedInput(engine, part.rows(data, keys[0]))),
+                    ranges,
+                )
         except DataError:
-            return run_whole(engine, _batch(engine, prepared))
+            return _run_once(engine, prepared)
         return pa.concat_tables(parts)
-    batch = _batch(engine, prepared)
+    batch, _ = _new_streams(engine, prepared)
     return run_parts(engine, batch, list(parts_of(engine, batch, count)), Workers(count))
 
 
-def _batch(engine: Engine, prepared: PreparedInput) -> Batch:
-    return prepared.batch(engine.fresh(len(prepared.starts)))
+def _new_streams(engine: Engine, prepared: PreparedInput) -> tuple[Batch, State]:
+    fresh = engine.fresh(len(prepared.starts))
+    return prepared.batch(fresh), fresh
+
+
+def _run_once(engine: Engine, prepared: PreparedInput) -> pa.Table:
+    return engine.run(*_new_streams(engine, prepared), last=True)[0]
 
 
 def run_whole(engine: Engine, batch: Batch) -> pa.Table:
@@ -122,7 +120,9 @@ def run_parts(engine: Engine, batch: Batch, parts: Sequence[Part], workers: Work
         return run_whole(engine, batch.part(parts[number].low, parts[number].high))
 
     try:
-        for number, table in zip(together, workers.map(run_streams, together), strict=True):
+        with windows_in_threads(1):
+            found = workers.map(run_streams, together)
+        for number, table in zip(together, found, strict=True):
             tables[number].append(table)
         for number, part in enumerate(parts):
             if part.borders:
@@ -140,19 +140,31 @@ def parts_of(engine: Engine, batch: Batch, threads: int) -> Iterable[Part]:
     reason = obstacle(engine)
     if reason is not None and (sizes > share).any():
         logger.info("a long stream runs in one thread: %s", reason)
-    low = waiting = 0
-    for stream, size in enumerate(sizes.tolist()):
-        ranges = round(size / share) if reason is None else 1
-        if ranges > 1 and waiting:
-            yield Part(low, stream)
-            low, waiting = stream, 0
-        waiting += size
-        if ranges > 1 or waiting >= share:
-            borders = tuple(size * number // ranges for number in range(1, ranges))
-            yield Part(low, stream + 1, borders)
-            low, waiting = stream + 1, 0
-    if low < len(sizes) or not len(sizes):
-        yield Part(low, len(sizes))
+    in_ranges = np.flatnonzero(sizes > share).tolist() if reason is None else []
+    low = 0
+    for stream in [*in_ranges, len(sizes)]:
+        if stream > low:
+            yield from _together(np.cumsum(sizes[low:stream]), low, share)
+        if stream < len(sizes):
+            size = int(sizes[stream])
+            count = round(size / share)
+            yield Part(stream, stream + 1, tuple(size * n // count for n in range(1, count)))
+        low = stream + 1
+    if not len(sizes):
+        yield Part(0, 0)
+
+
+def _together(ends: Ints, first: int, share: int) -> Iterable[Part]:
+    """Yield adjacent streams, from the first on, in parts of `share` events or just above.
+
+    `ends` counts their events up to the end of each stream.
+    """
+    low = 0
+    while low < len(ends):
+        before = ends[low - 1] if low else 0
+        high = min(int(np.searchsorted(ends, before + share)) + 1, len(ends))
+        yield Part(first + low, first + high)
+        low = high
 
 
 # --- One stream in ranges
@@ -177,7 +189,7 @@ def _stream_tables(
         return run_range(engine, events, entry, times, last=last)
 
     results = workers.map(run, range(len(entries)))
-    return range_tables(engine, results)
+    return range_tables(engine, results, workers)
 
 
 def _last_times(engine: Engine, stream: Batch, row: int, count: int) -> Ints:
@@ -229,24 +241,29 @@ def _entry_after(engine: Engine, stream: Batch, border: int) -> Entry | None:
     return None
 
 
-def range_tables(engine: Engine, results: Sequence[RangeResult]) -> list[pa.Table]:
+def range_tables(
+    engine: Engine, results: Sequence[RangeResult], workers: Workers
+) -> list[pa.Table]:
     """Return the windows of a stream in their order, from the results of its ranges."""
+    borders = workers.map(lambda result: result.borders, results)
     crossing = [
         crossing_windows(
-            engine, window, results[0].batch, [result.borders[number] for result in results]
+            engine, window, results[0].batch, [of_range[number] for of_range in borders]
         )
         for number, window in enumerate(engine.windows)
     ]
-    tables: list[pa.Table] = []
-    for at, result in enumerate(results):
-        entering = []
+
+    def tables(at: int) -> list[pa.Table]:
+        result, entering = results[at], []
         # Reports are rows of the range here, as those of its own windows are.
         shift = int(result.batch.begin[0] - result.batch.position[0])
         for windows, ranges in crossing:
             own = some_windows(windows, np.flatnonzero(ranges == at))
             entering.append(replace(own, reported=own.reported + shift))
-        tables += _tables(engine, result, entering)
-    return tables
+        return list(_tables(engine, result, entering))
+
+    made = workers.map(tables, range(len(results)))
+    return [table for of_range in made for table in of_range]
 
 
 def _tables(

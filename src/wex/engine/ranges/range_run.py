@@ -17,7 +17,7 @@ from wex.engine.input.batch import BatchView
 from wex.engine.input.columns import combine_chunks, take
 from wex.engine.input.event_checks import check_events
 from wex.engine.measures.panes import Ranges
-from wex.engine.ranges.composition import conformity_of
+from wex.engine.ranges.composition import Entry, conformity_of
 from wex.engine.state import schema
 from wex.engine.window_run import Matches, WindowRun
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch
     from wex.engine.kernels.types import Segments
-    from wex.engine.ranges.composition import Entry
     from wex.engine.window_run import FoundWindows
 
 
@@ -61,15 +60,20 @@ class Border:
 
 @dataclass(frozen=True, eq=False)
 class RangeResult:
-    """The windows that begin and end in a range, its borders, and the states of machines after it.
+    """The windows that begin and end in a range, and the stream after it; None: the stream ends with it.
 
-    Each has one of them for each window expression.
+    There are a run and its windows for each window expression.
     """
 
     batch: Batch
     windows: list[FoundWindows]
-    borders: list[Border]
-    states: tuple[int | None, ...]
+    runs: list[RangeRun]
+    after: Entry | None
+
+    @property
+    def borders(self) -> list[Border]:
+        """Return the borders of all window expressions."""
+        return [run.border() for run in self.runs]
 
 
 def run_range(
@@ -82,16 +86,20 @@ def run_range(
     """
     check_events(engine, batch)
     codes = engine.codes(batch)
-    engine.conformity_check.check(batch, conformity_of(engine, entry, times))
+    conformity = engine.conformity_check.check(batch, conformity_of(engine, entry, times))
     rows = BatchView(batch, engine.guarded - engine.nullable)
-    windows, borders, states = [], [], []
+    windows, runs = [], []
     for number, (window, own) in enumerate(zip(engine.windows, codes, strict=True)):
         run = RangeRun(engine, window, number, batch, rows, engine.fresh(1), last=last)
         run.entry = int(window.automaton.machine_state[entry.windows[number]])
         windows.append(run.windows(own))
-        borders.append(run.border())
-        states.append(run.state_after)
-    return RangeResult(batch, windows, borders, tuple(states))
+        runs.append(run)
+    after = None
+    if not last:
+        position = int(batch.position[0] + batch.end[0] - batch.begin[0])
+        states = tuple(run.state_after for run in runs)
+        after = Entry(position, states, int(conformity.states[0]))
+    return RangeResult(batch, windows, runs, after)
 
 
 class RangeRun(WindowRun):
@@ -131,10 +139,8 @@ class RangeRun(WindowRun):
         return False
 
     @property
-    def state_after(self) -> int | None:
-        """Return the state after the range; None: it is the last one."""
-        if self.last_batch:
-            return None
+    def state_after(self) -> int:
+        """Return the state of the automaton after the range."""
         return int(self.window.automaton.state_of[self.result.state[0]])
 
     def found(self, codes: NDArray[np.generic]) -> FoundWindows:
@@ -149,6 +155,22 @@ class RangeRun(WindowRun):
 
     def border(self) -> Border:
         """Return what the range has of windows that cross its borders."""
+        starts, ends, passed = self._crossing_places()
+        return Border(starts, ends, passed, self._panes(starts, ends, passes=len(passed[0]) > 0))
+
+    def halves(self) -> tuple[Border, Border]:
+        """Return the border in two: for windows from earlier ranges, and for those to later ranges."""
+        starts, ends, passed = self._crossing_places()
+        none = np.empty(0, dtype=np.int64)
+        no_starts, no_ends = self._places(none, none), self._places(none, none)
+        entering = self._panes(no_starts, ends, passes=len(passed[0]) > 0)
+        leaving = self._panes(starts, no_ends, passes=False)
+        return Border(no_starts, ends, passed, entering), Border(
+            starts, no_ends, (none, none), leaving
+        )
+
+    def _crossing_places(self) -> tuple[Places, Places, tuple[Ints, Ints]]:
+        """Return open starts, the ends of phantoms, and the states of phantoms that are still open."""
         pane, slot = self.result.pane, self.result.slot
         states = slot
         if len(pane):
@@ -162,7 +184,7 @@ class RangeRun(WindowRun):
         starts = self._places(pane[own] + self._begin, states[own])
         passed = (self.phantoms[pane[~own]], states[~own])
         ends = self._places(self.crossing.end, self.phantoms[self.crossing.start])
-        return Border(starts, ends, passed, self._panes(starts, ends, passes=len(passed[0]) > 0))
+        return starts, ends, passed
 
     def _places(self, rows: Ints, states: Ints) -> Places:
         times = None

@@ -3,7 +3,7 @@
 A batch writes the states of its streams as a new layer on top. Layers of similar size are joined,
 and overwritten states are dropped then. So the cost of a batch grows with the number of its own
 streams, times a logarithm, and not with the number of all streams. A stream with many open starts is kept
-by itself: joining layers would copy them.
+by itself: joining layers would copy them. So are some that came alone, as they often come alone again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from wex.engine.input.columns import combine_chunks
 from wex.engine.state.state import FRAME, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from wex.engine.arrays import Ints
     from wex.engine.state.state import State
 
 
-MANY = 4096  # rows in the lists of a stream that is kept by itself
+MANY = 4096  # rows in the lists of a stream that is always kept by itself
+MOST_ALONE = 256  # streams kept by themselves, if they have fewer rows
 ALONE = -2  # instead of the layer of such a stream
 
 
@@ -41,6 +42,7 @@ class StateStore:
         self._layer = np.empty(0, dtype=np.int64)  # by number: the layer, and the row in it
         self._row = np.empty(0, dtype=np.int64)
         self._alone: dict[int, State] = {}  # by number
+        self._small: set[int] = set()  # the numbers of those among them that have few rows
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -50,8 +52,7 @@ class StateStore:
         if not self._keys:
             known = np.full(keys.num_rows, 0 if self._numbers else -1, dtype=np.int64)
         else:
-            listed = zip(*(_hashable(keys.column(name)) for name in self._keys), strict=True)
-            numbers = map(self._numbers.get, listed, repeat(-1))
+            numbers = map(self._numbers.get, hashable_keys(keys, self._keys), repeat(-1))
             known = np.fromiter(numbers, dtype=np.int64, count=keys.num_rows)
         return known, np.flatnonzero(known < 0)
 
@@ -98,12 +99,7 @@ class StateStore:
         """Store the states of streams, in place of their earlier states."""
         known, new = self.numbers(keys)
         if len(new):
-            listed: list[tuple[object, ...]] = [()]
-            if self._keys:
-                added = keys.take(pa.array(new))
-                listed = list(
-                    zip(*(_hashable(added.column(name)) for name in self._keys), strict=True)
-                )
+            listed = hashable_keys(keys.take(pa.array(new)), self._keys)
             begin = len(self._numbers)
             self._numbers.update(zip(listed, range(begin, begin + len(new)), strict=True))
             if len(self._numbers) != begin + len(new):
@@ -113,12 +109,25 @@ class StateStore:
                 more = np.full(2 * len(self._numbers) - len(self._layer), -1, dtype=np.int64)
                 self._layer = np.concatenate([self._layer, more])
                 self._row = np.concatenate([self._row, more])
-        if state.size == 1 and sum(table.num_rows for table in state.lists.values()) >= MANY:
-            number = int(known[0])
-            self._alone[number], self._layer[number] = state, ALONE
-            return
+        if state.size == 1:
+            self._store_alone(int(known[0]), state)
+            if len(self._small) <= MOST_ALONE:
+                return
+            known = np.array(list(self._small), dtype=np.int64)
+            state = joined([self._alone[number] for number in self._small])
         for number in known[self._layer[known] == ALONE].tolist():
             del self._alone[number]
+            self._small.discard(number)
+        self._add_layer(state, known)
+
+    def _store_alone(self, number: int, state: State) -> None:
+        self._alone[number], self._layer[number] = state, ALONE
+        if sum(table.num_rows for table in state.lists.values()) < MANY:
+            self._small.add(number)
+        else:
+            self._small.discard(number)
+
+    def _add_layer(self, state: State, known: Ints) -> None:
         self._layers.append((state, known))
         self._settle(len(self._layers) - 1)
         with suppress(pa.ArrowException):  # too large for one array: then layers stay apart
@@ -131,13 +140,19 @@ class StateStore:
         self._row[numbers] = np.arange(len(numbers))
 
     def _join_last(self) -> None:
-        """Join the last two layers, without the overwritten states of the older one."""
-        (old, old_numbers), (young, young_numbers) = self._layers[-2:]
-        left = np.flatnonzero(self._layer[old_numbers] == len(self._layers) - 2)
-        if len(left):
-            young = joined([old.take(left), young])  # may fail, before anything is changed
-            young_numbers = np.concatenate([old_numbers[left], young_numbers])
-        self._layers[-2:] = [(young, young_numbers)]
+        """Join the last two layers, without states that have been overwritten."""
+        parts, numbers = [], []
+        for layer in (len(self._layers) - 2, len(self._layers) - 1):
+            state, own = self._layers[layer]
+            left = np.flatnonzero(self._layer[own] == layer)
+            if len(left):
+                parts.append(state if len(left) == len(own) else state.take(left))
+                numbers.append(own[left])
+        if not parts:
+            del self._layers[-2:]
+            return
+        whole = parts[0] if len(parts) == 1 else joined(parts)  # may fail; nothing is changed yet
+        self._layers[-2:] = [(whole, np.concatenate(numbers))]
         self._settle(len(self._layers) - 1)
 
     def everything(self) -> State | None:
@@ -150,6 +165,13 @@ class StateStore:
         for state, numbers in self._layers:
             states.append(state.take(np.flatnonzero(self._layer[numbers] == 0)))
         return joined(states)
+
+
+def hashable_keys(keys: pa.Table, names: Sequence[str]) -> list[tuple[object, ...]]:
+    """Return the keys of streams as Python values that equal one another if the keys do."""
+    if not names:
+        return [()] * keys.num_rows
+    return list(zip(*(_hashable(keys.column(name)) for name in names), strict=True))
 
 
 def _hashable(column: pa.ChunkedArray) -> list[object]:
