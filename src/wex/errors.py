@@ -211,6 +211,15 @@ def clean(text: str) -> str:
     return "".join(map(_visible, text))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "window"), counted(1200, "event")
+    ('1 window', '1,200 events')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _visible(char: str) -> str:
     """Return a printable character for a character."""
     return char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"

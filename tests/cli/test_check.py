@@ -186,7 +186,9 @@ def test_the_version() -> None:
 def test_the_help_names_every_command() -> None:
     lines = run("--help").stdout.decode().partition("Commands:")[2].splitlines()
     names = [line.split()[0] for line in lines if line[2:3].strip()]
-    assert names == ["check", "demo", "draw", "equiv", "explain", "find", "run", "sql", "translate"]
+    assert names == [
+        "check", "demo", "draw", "equiv", "explain", "find", "plot", "report", "run", "sql", "translate",
+    ]  # fmt: skip
     for name in names:
         done = run(name, "--help")
         assert done.returncode == 0

@@ -262,9 +262,6 @@ def run_on_terminal(*args: str, **environment: str) -> tuple[bytes, str]:
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("find", str(STOCKS), str(DATA / "stocks.csv"), "--json")
-    output, shown = run_on_terminal(*command)
-    assert "events" not in shown  # it takes less than two seconds
-    assert len(output.splitlines()) == 57
     assert run(*command).stderr == b""
     monkeypatch.setattr(terminal, "SILENT_SECONDS", 0.0)
     screen = io.StringIO()

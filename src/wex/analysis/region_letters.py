@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wex.analysis.regions.query import FreeTruth
 from wex.compile.reduce import computed, over_letters
 from wex.spec.types import BOOL
 from wex.theory import terms
@@ -19,7 +20,6 @@ from wex.theory.terms import (
     Arithmetic,
     Constant,
     Field,
-    FreeTruth,
     IsFirst,
     IsNull,
     Not,

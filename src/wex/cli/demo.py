@@ -12,9 +12,9 @@ import click
 from wex import examples
 from wex.cli.check import describe
 from wex.cli.tables import print_table
-from wex.cli.terminal import counted, out, require_spark
+from wex.cli.terminal import out, require_spark
 from wex.engine.find import find
-from wex.errors import WexError
+from wex.errors import WexError, counted
 from wex.spec import meaning
 
 SHOWN = 5  # rows of each result

@@ -11,7 +11,6 @@ from wex.cli.inputs import Reading, check_inputs, input_options, options_of_the_
 from wex.cli.terminal import (
     PATH,
     WIDE,
-    counted,
     deliver,
     read_spec,
     reading_progress,
@@ -20,6 +19,7 @@ from wex.cli.terminal import (
 from wex.engine.files.sources import refuse_overwriting
 from wex.engine.files.writing import check_output
 from wex.engine.find import find_in_files
+from wex.errors import counted
 
 
 @click.command(short_help="Find windows in files.")

@@ -8,12 +8,12 @@ import click
 
 from wex.cli import FINE
 from wex.cli.inputs import Reading, check_inputs, input_options, options_of_the_shell
-from wex.cli.terminal import PATH, counted, read_spec, reading_progress
+from wex.cli.terminal import PATH, read_spec, reading_progress
 from wex.engine.files.reading import read_table
 from wex.engine.files.sources import refuse_overwriting
 from wex.engine.find import events_in_files
 from wex.engine.input.key_filter import KeyFilter
-from wex.errors import clean
+from wex.errors import clean, counted
 from wex.spec import meaning
 
 

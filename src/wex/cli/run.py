@@ -17,13 +17,12 @@ from wex.cli.terminal import (
     PATH,
     Duration,
     Setting,
-    counted,
     fail,
     read_spec,
     require_spark,
     warn_if_unbounded,
 )
-from wex.errors import UnboundedError, WexError
+from wex.errors import UnboundedError, WexError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from wex.cli import FINE
-from wex.cli.terminal import PATH, WIDE, Setting, counted, deliver, reading_progress, require_spark
+from wex.cli.terminal import PATH, WIDE, Setting, deliver, reading_progress, require_spark
 from wex.engine.files.writing import check_output
-from wex.errors import SpecError, WexError
+from wex.errors import SpecError, WexError, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -21,7 +21,7 @@ from rich.text import Text
 from wex import limits
 from wex.cli.tables import print_table
 from wex.engine.kernels.compiled import before_compiling
-from wex.errors import SpecError, WexError, clean
+from wex.errors import SpecError, WexError, clean, counted
 from wex.spec import load, parse_bytes
 from wex.spec.types import UNITS
 
@@ -73,15 +73,6 @@ def deliver(
     click.echo(clean(f"{counts}{more}"), err=True)
     if hidden:
         click.echo(clean(f"not shown: {', '.join(hidden)} (--wide shows all columns)"), err=True)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "window"), counted(1200, "event")
-    ('1 window', '1,200 events')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def read_spec(path: str) -> Spec:

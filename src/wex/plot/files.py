@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wex.engine.files.sources import no_file_error
 from wex.errors import WexError, closest
 from wex.plot import require_pictures
 
@@ -69,8 +70,7 @@ def save(chart: alt.VConcatChart, path: str | PathLike[str]) -> None:
                 text = PAGE.replace("@specification@", script_safe(specification))
                 target.write_text(text.replace("@vega@", vega), encoding="utf-8")
     except OSError as error:
-        hint = "give the path of a file in a folder that exists and can be written"
-        raise WexError("no-file", f"{path}: {error.strerror}", hint) from error
+        raise no_file_error(str(path), error, "give a path that can be written") from error
 
 
 def _renumbered(svg: str) -> str:

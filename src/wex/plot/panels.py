@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wex.errors import clean
+from wex.errors import clean, counted
 from wex.plot import thinning
 from wex.plot.thinning import SEVERAL
 
@@ -36,18 +36,14 @@ class Counts:
     infinite: int = 0  # values that no axis has a place for
 
     def __str__(self) -> str:
-        events = _counted(self.events, "event")
+        events = counted(self.events, "event")
         if self.events_drawn < self.events:
             events += f", {self.events_drawn:,} drawn"
-        windows = _counted(self.windows, "window")
+        windows = counted(self.windows, "window")
         if self.windows_drawn < self.windows:
             windows += f", the {self.windows_drawn:,} longest drawn"
-        more = f"; {_counted(self.infinite, 'infinite value')} not drawn" if self.infinite else ""
+        more = f"; {counted(self.infinite, 'infinite value')} not drawn" if self.infinite else ""
         return f"{events}; {windows}{more}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Panel:

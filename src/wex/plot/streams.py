@@ -17,7 +17,7 @@ from wex.engine.input.prepare import PreparedInput
 from wex.errors import DataError, WexError, did_you_mean
 from wex.spec import meaning as meaning_of
 from wex.spec.arguments import with_arguments
-from wex.spec.types import DATE, FIELD_TYPES, INT, NUMBERS, OTHER, REAL, STRING, TIMESTAMP
+from wex.spec.types import DATE, FIELD_TYPES, INT, NUMBERS, OTHER, REAL, STRING, TIMESTAMP, UNITS
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from wex.spec import SpecLike, tree
     from wex.spec.types import Type
 
-MICROSECONDS_OF_A_DAY = 86_400_000_000
 AXIS_TYPES = (INT, REAL, TIMESTAMP, DATE)
 POSITION = "event"  # the axis of a stream that no single column orders
 
@@ -130,7 +129,7 @@ class StreamWindows:
         if self.axis == POSITION:
             return self.batch.positions[rows]
         values: NDArray[Any] = self.batch.array(self.axis)[rows]
-        return values * MICROSECONDS_OF_A_DAY if self.fields[self.axis] == DATE else values
+        return values * UNITS["day"] if self.fields[self.axis] == DATE else values
 
     # --- Values
 

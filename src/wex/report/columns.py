@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.spec.types import UNITS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -135,7 +137,7 @@ def _plain(column: pa.Array) -> tuple[str, Any]:
         return kind, pc.fill_null(micros, 0).to_numpy(zero_copy_only=False)
     if pa.types.is_date(type_):
         days = column.cast(pa.date32()).view(pa.int32()).cast(pa.int64())
-        return "date", pc.fill_null(days, 0).to_numpy(zero_copy_only=False) * 86_400_000_000
+        return "date", pc.fill_null(days, 0).to_numpy(zero_copy_only=False) * UNITS["day"]
     return "text", _as_texts(column)
 
 

@@ -16,6 +16,7 @@ from wex.compile.to_predicate import names_of_lets
 from wex.draw.html import RULES, escaped, tag
 from wex.draw.notebook import highlighted, report_parts
 from wex.draw.theme import colours
+from wex.engine.files.sources import no_file_error
 from wex.errors import WexError
 from wex.plot.files import script_safe
 from wex.plot.streams import found
@@ -51,8 +52,7 @@ def report(
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        hint = "give the path of a file in a folder that exists and can be written"
-        raise WexError("no-file", f"{path}: {error.strerror}", hint) from error
+        raise no_file_error(str(path), error, "give a path that can be written") from error
     return seen
 
 

@@ -195,12 +195,6 @@ class NullFlag(Symbol):
         return str(self)[len(self._PREFIX) :]
 
 
-class FreeTruth(Symbol):
-    """The name of a flag in the place of a guard, true or false whatever the events are."""
-
-    __slots__ = ()
-
-
 def null_flag(field: Field) -> Field:
     """Return the bool field that the solver has beside a field that may be NULL."""
     return Field(NullFlag(field.name), field.offset, BOOL)

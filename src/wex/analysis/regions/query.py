@@ -19,7 +19,7 @@ from wex.spec.types import BOOL, INT
 from wex.theory import terms
 from wex.theory.digits import Digits, digits_of, with_digits
 from wex.theory.letters import guard_of_letters
-from wex.theory.terms import FreeTruth, Guard, IsFirst, NullFlag, atoms, with_null_flags
+from wex.theory.terms import Guard, IsFirst, NullFlag, Symbol, atoms, with_null_flags
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from wex.spec.types import Type
 
 Classes = tuple[Guard, ...]
+
+
+class FreeTruth(Symbol):
+    """The name of a flag in the place of a guard, true or false whatever the events are."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
