@@ -1,6 +1,6 @@
-"""Make screenshots of every page of the built site: `make screenshots`.
+"""Make screenshots of every page of the built site, of the drawings, and of a report: `make screenshots`.
 
-Each page is shown at 1200 and 420 pixels, light and dark, in a headless Chromium, and written to
+Each of them is shown at 1200 and 420 pixels, light and dark, in a headless Chromium, and written to
 `docs/_build/screenshots`. Elements that scroll sideways are listed, so that they are seen without looking at
 every picture. Chromium is the Debian package `chromium`; the variable CHROMIUM names another path.
 
@@ -25,6 +25,9 @@ from typing import Any
 
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+import wex
+from wex import examples
+
 HERE = Path(__file__).parent
 SITE, PICTURES = HERE / "_build" / "html", HERE / "_build" / "screenshots"
 WIDTHS, THEMES = (1200, 420), ("light", "dark")
@@ -47,9 +50,7 @@ def main(names: list[str]) -> int:
     if not SITE.exists():
         print("no site found: run `make docs` first")
         return 2
-    files = [file_of(name) for name in names] or [
-        path for path in sorted(SITE.rglob("*.html")) if path.stem not in NOT_PAGES
-    ]
+    files = [file_of(name) for name in names] or all_files()
     with tempfile.TemporaryDirectory() as profile:
         command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         command += ["--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
@@ -61,6 +62,14 @@ def main(names: list[str]) -> int:
             browser.wait()
     print(PICTURES)
     return 0
+
+
+def all_files() -> list[Path]:
+    """Return the pages of the site, the drawings that are stored, and a report that is made here."""
+    report = HERE / "_build" / "report.html"
+    wex.report(examples.spec("stocks"), examples.data("stocks"), report)
+    pages = [path for path in sorted(SITE.rglob("*.html")) if path.stem not in NOT_PAGES]
+    return [*pages, *sorted((HERE / "pictures").glob("*.svg")), report]
 
 
 def file_of(name: str) -> Path:
