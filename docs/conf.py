@@ -61,7 +61,7 @@ project = "WEX"
 author = "the WEX developers"
 copyright = "2026 the WEX developers, Apache License 2.0"  # noqa: A001
 version = release = wex.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 pygments_dark_style = "github-dark"
 html_title = f"WEX {release}"
@@ -77,6 +77,7 @@ html_theme_options = {
 }
 myst_enable_extensions = ["deflist"]
 autodoc_typehints = "signature"
+napoleon_google_docstring = False
 autodoc_member_order = "bysource"
 
 

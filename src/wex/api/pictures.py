@@ -35,6 +35,8 @@ def draw(spec: SpecLike | KSLA, what: str = "automata", window: str | None = Non
     window
         The name of the window, if not all are wanted.
 
+    Examples
+    --------
     >>> import wex
     >>> drawing = wex.draw("stream s (x real) let up = x > x[-1] window rise match up+")
     >>> drawing
@@ -75,6 +77,8 @@ def plot(
     width
         The width of the chart in pixels.
 
+    Examples
+    --------
     >>> import wex
     >>> spec = "stream s (x int) window rise match [x > x[-1]]+ keep longest"
     >>> chart = wex.plot(spec, {"x": [3, 1, 2, 4, 2]})
@@ -120,6 +124,8 @@ def report(
         The windows, if they were found before, such as the output of a job on Spark. If they do not
         fit the events there is a DataError.
 
+    Examples
+    --------
     >>> import pathlib, tempfile, wex
     >>> path = pathlib.Path(tempfile.mkdtemp(), "rise.html")
     >>> wex.report("stream s (x int) window rise match [x > x[-1]]+", {"x": [1, 2, 3, 1, 5]}, path)

@@ -47,6 +47,8 @@ def find(
         How many threads to use: for several streams, or for ranges of one long stream. All cores
         from ten million events on, else one, if it is not given. The windows are the same.
 
+    Examples
+    --------
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ keep longest")
     >>> wex.find(spec, {"x": [1, 2, 3, 1, 5]}).select(["start_index", "end_index"]).to_pylist()
@@ -80,6 +82,8 @@ def label(
     spec, data, partition_by, order_by
         As for `find`.
 
+    Examples
+    --------
     >>> import wex
     >>> spec = wex.parse("stream s (x int) window rise match [x > x[-1]]+ window pair match any{2}")
     >>> wex.label(spec, {"x": [1, 2, 1]})["window_ids"].to_pylist()
@@ -130,6 +134,8 @@ def find_in_file(
         the command `wex find`. If a file cannot be read, ``options`` of the error has those that
         would help.
 
+    Examples
+    --------
     >>> import pathlib, tempfile, wex
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
     >>> _ = path.write_text("day;price\n2000-01-01;1,5\n2000-02-01;2,5\n")

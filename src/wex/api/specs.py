@@ -26,6 +26,8 @@ def parse(text: str, name: str = "<spec>") -> Spec:
     name
         The name of the text in error messages, such as the path of a file.
 
+    Examples
+    --------
     >>> import wex
     >>> print(wex.parse("stream s (x real) window rise match [x > x[-1]]+"))
     stream s (x real)
@@ -74,6 +76,8 @@ def from_sql(
     name
         The name of the text in error messages, such as the path of a file.
 
+    Examples
+    --------
     >>> import wex
     >>> query = '''
     ... SELECT * FROM ticks MATCH_RECOGNIZE (
@@ -113,6 +117,8 @@ def to_sql(spec: SpecLike, window: str | None = None, *, dialect: str = "standar
     dialect
         As for `from_sql`.
 
+    Examples
+    --------
     >>> import wex
     >>> spec = "stream ticks (ts int, x int) order by ts window w match any [x > x[-1]]{2,} keep leftmost"
     >>> print(wex.to_sql(spec))

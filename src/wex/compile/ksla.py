@@ -70,6 +70,8 @@ class KSLA:
         Whether the first k events are read, too, with missing events before them, as windows do
         unless they are ``unpadded``. In the paper they are not.
 
+    Examples
+    --------
     >>> import wex
     >>> rises = wex.KSLA.from_regex("[x > x[-1]]+", {"x": "real"})
     >>> print(rises)
@@ -111,6 +113,8 @@ class KSLA:
         pad
             Whether the first k events are read, too.
 
+        Examples
+        --------
         >>> import wex
         >>> print(wex.KSLA.from_regex("any* [x > 0]", {"x": "int"}))
         lookback 0, 2 states
@@ -153,6 +157,8 @@ class KSLA:
         fields, lookback, pad
             As for `from_regex`.
 
+        Examples
+        --------
         >>> import wex
         >>> swing = wex.KSLA.from_guards({(0, 1): "x > 0", (1, 0): "x < 0"}, {1}, {"x": "int"})
         >>> swing.accepts([{"x": 1}, {"x": -1}, {"x": 1}])
@@ -190,6 +196,8 @@ class KSLA:
         numbers
             The arithmetic: that of floats, unless exact numbers are asked for.
 
+        Examples
+        --------
         >>> import wex
         >>> rises = wex.KSLA.from_regex("[x > x[-1]]+", {"x": "real"})
         >>> [sorted(states) for states in rises.runs([{"x": 1}, {"x": 2}, {"x": 2}])]
