@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     """Take a public name from `wex.api` when it is first used."""
+    if name == "spark":  # a package of its own, that loads PySpark
+        return import_module("wex.spark")
     if name not in __all__:
         raise AttributeError(f"module 'wex' has no attribute {name!r}")
     value: object = getattr(import_module("wex.api"), name)

@@ -26,7 +26,8 @@ from wex.plot.files import check_suffix, save
     help="The picture: a file that ends in .svg, .png, .html or .json.",
 )
 @click.option(
-    "--field", help="The field to draw.  [default: the first number that predicates read]"
+    "--field",
+    help="The field to draw.  [default: the first number, or else text, that predicates read]",
 )
 @click.option("--width", type=int, default=800, show_default=True, help="Width in pixels.")
 @input_options

@@ -19,13 +19,14 @@ from wex.spec import meaning
 
 @click.command(short_help="Write a page about a spec and its windows.")
 @click.argument("path", metavar="SPEC", type=PATH)
+@click.argument("files", metavar="[FILE...]", nargs=-1, type=PATH)
 @click.option(
     "--input",
-    "files",
+    "inputs",
     metavar="FILE",
     multiple=True,
-    required=True,
-    help="The events: a file, a pattern or a folder, as for `wex find`. Repeatable.",
+    type=PATH,
+    help="The events: the same as FILE. Repeatable.",
 )
 @click.option(
     "-o", "--output", type=PATH, required=True, help="The page: a file that ends in .html."
@@ -42,11 +43,14 @@ from wex.spec import meaning
 def report(
     path: str,
     files: tuple[str, ...],
+    inputs: tuple[str, ...],
     output: str,
     windows_found: tuple[str, ...],
     reading: Reading,
 ) -> int:
     """Write a page about SPEC and its windows in files: one file of HTML that needs no network.
+
+    FILE is a path, a pattern or a folder, as for `wex find`; it may also be given by --input.
 
     It has the streams with their windows, a table of windows, why each of them opened and closed, the
     distribution of lengths, gaps and measures, the automata, and what is proved of the spec.
@@ -55,6 +59,9 @@ def report(
     from wex.report.page import check_suffix  # noqa: PLC0415  (loads the engine)
     from wex.report.page import report as write  # noqa: PLC0415
 
+    files += inputs
+    if not files:
+        raise click.UsageError("FILE is missing: the events, as for `wex find`")
     check_inputs(path, *files, *windows_found)
     check_suffix(output)
     refuse_overwriting(Path(output), [path, *files, *windows_found])

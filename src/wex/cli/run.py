@@ -70,7 +70,9 @@ if TYPE_CHECKING:
     help="Setting of the Spark session. Repeatable.",
 )
 @click.option(
-    "--stream", is_flag=True, help="Run an endless job, which processes events as they arrive."
+    "--stream",
+    is_flag=True,
+    help="Go on from --checkpoint with what has arrived since; with an interval as --trigger, without end.",
 )
 @click.option(
     "--checkpoint", type=PATH, help="Folder for the progress and state of an endless job."

@@ -124,8 +124,10 @@ def held_timeline(
     starts = held_starts(meaning, index, events_of(meaning, stream))
     if held.verdict == "unbounded":
         caption = f"for example, {len(starts)} starts held at the end of this stream:"
-    else:
+    elif held.exact:
         caption = f"reached by this stream, with {len(starts)} held at its end:"
+    else:
+        caption = f"this stream has {len(starts)} held at its end:"
     spans = [(start, None) for start in starts]
     return caption, timeline_of(stream, fields_read(meaning, index), spans)
 

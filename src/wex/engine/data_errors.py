@@ -27,10 +27,13 @@ Key = tuple[object, ...]
 
 def null_error(value: str, column: str, key: Key, position: int | None) -> DataError:
     """Return the error for NULL or NaN in a field that a predicate reads."""
+    hint = "filter such rows out, or say `nulls skip` in the stream line: the events around them become neighbours"
+    if value == "NULL":
+        hint = f"to keep such events, test them: `{column} is not null and …`; to leave them out, {hint}"
     return DataError(
         "null",
         f"{value} in a field that decides about windows",
-        "filter such rows out, or say `nulls skip` in the stream line",
+        hint,
         column=column,
         key=key,
         position=position,

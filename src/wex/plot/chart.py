@@ -85,7 +85,7 @@ def overlaps(spec: tree.Spec) -> list[Answer]:
 
 
 def chosen_field(seen: StreamWindows, field: str | None) -> str | None:
-    """Return the field to draw: the first number that predicates read, or that there is, or any field.
+    """Return the field to draw: one that predicates read, if there is one, and a number rather than a text.
 
     None: the stream has only keys and an order, so that its events are drawn as ticks.
     """
@@ -99,7 +99,7 @@ def chosen_field(seen: StreamWindows, field: str | None) -> str | None:
             raise WexError("unknown-field", f"`{field}` is of type other: it has no values", hint)
         return field
     read = guarded_fields(meaning_of(seen.spec))
-    ranked = sorted(plain, key=lambda name: (not seen.is_number(name), name not in read))
+    ranked = sorted(plain, key=lambda name: (name not in read, not seen.is_number(name)))
     return ranked[0] if ranked else None
 
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType
 
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import CORRUPT
+from wex.engine.input.columns import check_column
 from wex.engine.streaming.rules import with_order
 from wex.errors import WexError
 from wex.spark.dataframe import counted, found_windows
@@ -117,7 +118,9 @@ def as_declared(texts: DataFrame, engine: Engine) -> DataFrame:
 
     A row with a text that does not fit its type is marked with all its texts, as JSON.
     """
-    fields = [field for field in declared_schema(engine).fields if field.name in texts.columns]
+    fields = declared_schema(engine).fields
+    for name in engine.fields:
+        check_column(name, texts.columns)
     given = {field.name: F.col(quoted(field.name)) for field in fields}
     if CORRUPT in engine.fields:  # the user's own column of that name: nothing is marked
         return texts.select(
