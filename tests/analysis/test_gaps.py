@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import product
 from unittest import mock
 
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from wex.analysis.regions.gaps import GapRegions, gap_regions
 from wex.analysis.regions.graph import Action, Budget, Step
 from wex.analysis.regions.query import RegionQuery
 from wex.analysis.verdicts import Analysis
+from wex.reference.find import find_by_definition
 from wex.spec import meaning as meaning_of
 
 few = settings(max_examples=max(20, settings.default.max_examples // 5))  # type: ignore[union-attr]
@@ -181,3 +184,30 @@ def test_continuations_that_no_stream_has_together() -> None:
     assert (report.way, str(report.open)) == ("gaps", "at most 2")
     for first in range(9, 15):
         assert wex.find(text, {"n": list(range(first, -1, -1))}).num_rows <= 1
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "match [x[-1] >= x[-1]] [x[-1] <= x[-2]]",
+        "match [x[-1] < x[-1] + 5] [x[-1] < x[-2]]",
+        "match [not (x[-2] + x > x[-1] + x[-2])] [x[-1] > x[-2]]",
+        "match [not x[-1] = x[-1]] [x - x[-1] <= 1]",
+    ],
+)
+def test_a_field_that_cancels_out_may_still_be_missing(window: str) -> None:
+    """A comparison that reads a missing event is false, whatever its sides would be otherwise."""
+    spec = wex.parse(f"stream s (x int) window w {window}")
+    streams = [list(x) for size in range(5) for x in product([0, 1, 2], repeat=size)]
+    found = 0
+    for x in streams:
+        data = {"x": pa.array(x, pa.int64())}
+        expected = find_by_definition(spec, data)
+        assert (
+            wex.find(spec, data)
+            .select(["start_index", "end_index"])
+            .equals(expected.select(["start_index", "end_index"]))
+        )
+        found += expected.num_rows
+    assert found
+    assert wex.is_empty(spec).holds is False

@@ -278,3 +278,22 @@ def test_the_label_of_each_event() -> None:
     shown = event_labels(runs[0], found.streams, found.starts, found.ends).to_pylist()
     assert list(zip(found.starts, found.ends, strict=True)) == [(0, 3), (4, 5)]
     assert shown == ["p", "q", "q", None, "p", "q"]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "match q:[not x = x[-1]] any measure collect(label()) as l",
+        "match any (l:[not x[-2] >= 2] any | any any) keep leftmost resuming at first l",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_labels_of_first_events_that_a_state_keeps(window: str, size: int) -> None:
+    """Labels are read again from events of earlier batches, the first ones of a stream among them."""
+    spec = wex.parse(f"stream s (x int) window w {window}")
+    x = [2] * 6
+    processor = wex.Processor(spec)
+    parts = [processor.feed({"x": x[row : row + size]}) for row in range(0, len(x), size)]
+    rows = [row for part in [*parts, processor.close()] for row in part.to_pylist()]
+    assert rows == wex.find(spec, {"x": x}).to_pylist()
+    assert rows == find_by_definition(spec, {"x": x}).to_pylist()

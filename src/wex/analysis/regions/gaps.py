@@ -22,6 +22,7 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import quotient
 from wex.analysis.regions.solved import SolvedGraph
 from wex.automata.explore import Exploration
+from wex.theory import terms
 from wex.theory.sums import NEGATED, difference_of
 from wex.theory.terms import Comparison, Constant, Field, IsFirst, Truth, atoms
 
@@ -156,7 +157,8 @@ class GapRegions(SolvedGraph):
         cases: dict[Guard, Cases] = {}
         for atom, own in self.known.items():
             sides = [side for side in (own.left, own.right) if side is not None]
-            if any(-side.offset > level for side in sides):
+            # Also of fields that cancel each other out: a comparison that reads a missing event is false.
+            if any(-field.offset > level for field in terms.fields(atom)):
                 cases[atom] = ((False, ()),)
                 continue
             left, right = (

@@ -177,19 +177,20 @@ class Batch:
         Rows before the first one have its values: no guard is evaluated on them.
         """
         front = min(self.rows, reach)
-        heads = self._heads(reach)
+        heads = self._heads()
         if front:
             yield Block(self, 0, front, heads, reach, padded=True)
         for row in range(front, self.rows, BLOCK):
             yield Block(self, row, min(row + BLOCK, self.rows), heads, reach, padded=False)
 
-    def _heads(self, reach: int) -> Heads:
-        """Return the streams that have one of their first `reach` events in the batch."""
+    def _heads(self) -> Heads:
+        """Return the streams whose first event is in the batch, kept for lookback or labels."""
+        origin = self.begin - self.position
         if not self.position.any():
-            return Heads(read_only(self.begin), read_only(self.end))
-        # Of such a stream all events are there: a state keeps as many as guards can look back at.
-        young = self.position < reach
-        return Heads(read_only((self.begin - self.position)[young]), read_only(self.end[young]))
+            return Heads(read_only(origin), read_only(self.end))
+        # Of a stream that has one of its first events here, all are here: states keep the last ones.
+        young = origin >= self.first
+        return Heads(read_only(origin[young]), read_only(self.end[young]))
 
 
 class Heads(NamedTuple):
