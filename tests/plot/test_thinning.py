@@ -41,9 +41,11 @@ def test_depth_is_the_number_of_windows_around_each_event(spans: list[tuple[int,
     ends = starts + np.array([size for _, size in spans], dtype=np.int64)
     positions, depths = thinning.depth_steps(starts, ends)
     for event in range(80):
-        before = np.searchsorted(positions, event, side="right") - 1
-        depth = depths[before] if before >= 0 else 0
-        assert depth == ((starts <= event) & (event <= ends)).sum()
+        here, behind = np.searchsorted(positions, [event, event + 1])
+        around = depths[max(here - 1, 0) : behind] if here else depths[:behind]
+        assert around.max(initial=0) == ((starts <= event) & (event <= ends)).sum()
+        after = depths[behind - 1] if behind else 0  # up to the next event
+        assert after == ((starts <= event) & (event < ends)).sum()
 
 
 @given(SPANS)

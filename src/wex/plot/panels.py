@@ -165,15 +165,13 @@ class Panel:
         return rows
 
     def depth(self, own: Ints) -> tuple[NDArray[np.generic], Ints]:
-        """Return the steps of the number of windows around an event, from the first event to the last."""
+        """Return the steps of the number of windows, from the first event to the last."""
         last = len(self.places) - 1
         positions, depths = thinning.depth_steps(
             self.seen.starts[own] - self.first, self.seen.ends[own] - self.first
         )
         if not len(positions) or positions[0]:
             positions, depths = np.append(0, positions), np.append(0, depths)
-        depths = depths[positions <= last]
-        positions = positions[positions <= last]
         positions, depths = np.append(positions, last), np.append(depths, depths[-1])
         if len(positions) > self.most:
             kept = thinning.extremes(depths.astype(np.float64), self.columns[positions])

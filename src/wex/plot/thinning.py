@@ -69,18 +69,18 @@ def _first_in_each(mask: NDArray[np.bool_], begins: Ints) -> Ints:
 
 
 def depth_steps(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """Return the positions at which the number of windows around an event changes, and the new number.
+    """Return the positions at which the number of windows changes, and the new number.
+
+    At an event where windows start and others end there are two steps, the starts first: between two
+    events only those count that contain both.
 
     >>> [column.tolist() for column in depth_steps(np.array([1, 2]), np.array([2, 4]))]
-    [[1, 2, 3, 5], [1, 2, 1, 0]]
+    [[1, 2, 2, 4], [1, 2, 1, 0]]
     """
-    changes = np.concatenate([starts, ends + 1])
-    positions, which = np.unique(changes, return_inverse=True)
-    signs = np.repeat([1.0, -1.0], [len(starts), len(ends)])
-    steps = np.bincount(which, weights=signs, minlength=len(positions))
-    depths = np.cumsum(steps).astype(np.int64)
-    changed = np.flatnonzero(steps)
-    return positions[changed].astype(np.int64), depths[changed]
+    falls = np.repeat([0, 1], [len(starts), len(ends)])
+    places, which = np.unique(2 * np.concatenate([starts, ends]) + falls, return_inverse=True)
+    steps = np.bincount(which, weights=1 - 2 * falls, minlength=len(places))
+    return places // 2, np.cumsum(steps).astype(np.int64)
 
 
 # --- Strips
