@@ -27,6 +27,7 @@ PANE, CLOCK = 0, 1
 LIST_WIDTH, RUN_WIDTH, BIRTH_WIDTH = 4, 5, 2
 NOTHING = (1 << 62, -2)  # LO and HI of an empty list
 FAR = 1 << 62  # beyond all panes
+BEFORE_ALL = -FAR  # before all panes, those of phantoms included
 
 
 @inlined
@@ -382,7 +383,7 @@ def gather(
         if only_oldest:
             oldest = min(oldest, births[oldest_of(lists, runs, at), PANE])
         else:
-            since = choice.since[row] if len(choice.since) else -1
+            since = choice.since[row] if len(choice.since) else BEFORE_ALL
             if since != FAR:
                 written, cut = emit(
                     lists, runs, births, at, since, choice.most, starts, written, cut
@@ -413,7 +414,7 @@ def gather_chain(
         if run != NIL:
             oldest = min(oldest, births[runs[run, LO], PANE])
     else:
-        since = choice.since[row] if len(choice.since) else -1
+        since = choice.since[row] if len(choice.since) else BEFORE_ALL
         left = choice.most
         run = run if since != FAR else NIL
         while run != NIL and written >= 0:
