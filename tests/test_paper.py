@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import wex
+from tests.compile import letter_words
 from wex.automata.dfa import DFA
-from wex.compile import ksla
 from wex.compile.ksla import KSLA
 from wex.compile.window import CompiledWindow
 from wex.spec import meaning, tree
@@ -126,8 +126,8 @@ def test_star_is_zero_or_more() -> None:
         nothing = rises.times(0, 0)
         assert rises.star().accepts(events([-1] * k))  # Σ^k, the empty sequence
         assert nothing.accepts(events([-1] * k))
-        assert ksla.difference(nothing.concatenation(rises), rises) is None
-        assert ksla.difference(rises.concatenation(nothing), rises) is None
+        assert letter_words.difference(nothing.concatenation(rises), rises) is None
+        assert letter_words.difference(rises.concatenation(nothing), rises) is None
 
 
 def test_windows_begin_at_the_first_event() -> None:
@@ -234,7 +234,7 @@ def test_complement_is_relative_to_all_sequences_of_grams() -> None:
         assert nothing_before == {(k, k)}
         some = automaton(NUMBERS, "[x > 0]", k).star()
         twice = some.complement().complement()
-        assert ksla.difference(some, twice) is None
+        assert letter_words.difference(some, twice) is None
         assert twice.accepts(events([-1] * k))
         assert not some.complement().accepts(events([-1] * k))
         # Relative to the words of k+1 events or more, as in the paper: right for those words.
@@ -381,8 +381,8 @@ def test_a_path_of_satisfiable_guards_may_contradict_itself() -> None:
     assert all(numbers(window, values) == set() for values in product(range(3), repeat=5))
     # A path may also leave the input specifier.
     falling, rise = automaton(NUMBERS, "[not U1]*", 1), automaton(NUMBERS, "any* [U1]", 1)
-    assert ksla.shortest(rise) is not None
-    assert ksla.shortest(falling.intersection(rise)) is None
+    assert letter_words.shortest(rise) is not None
+    assert letter_words.shortest(falling.intersection(rise)) is None
 
 
 def test_repeated_transitions_do_not_repeat_over_a_finite_alphabet() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wex.compile import ksla
+from tests.compile import letter_words
 from wex.compile.ksla import KSLA
 from wex.errors import WexError
 from wex.spec import tree
@@ -100,15 +100,15 @@ def test_to_a_regular_expression_and_back(automaton: KSLA, word: list[dict[str, 
     regex = automaton.to_regex()
     again = KSLA.from_regex(regex, FIELDS, K)
     assert accepted(again, word) == accepted(automaton, word)
-    assert ksla.difference(automaton, again) is None
+    assert letter_words.difference(automaton, again) is None
 
 
 @given(automata)
 @settings(max_examples=60)
 def test_the_shortest_word_is_one(automaton: KSLA) -> None:
-    word = ksla.shortest(automaton)
+    word = letter_words.shortest(automaton)
     empty = KSLA(FIELDS, K, 1, frozenset(), {})
-    assert (word is None) == (ksla.difference(automaton, empty) is None)
+    assert (word is None) == (letter_words.difference(automaton, empty) is None)
 
 
 def test_clean_drops_what_can_never_hold() -> None:

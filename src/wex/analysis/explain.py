@@ -11,6 +11,7 @@ from wex.compile.automaton_pairs import pairs_of
 from wex.compile.guards import as_written
 from wex.compile.normal_form import PairAutomata
 from wex.compile.to_predicate import names_of_lets
+from wex.errors import counted
 from wex.spec import as_spec
 from wex.stages import STAGES, trace
 
@@ -99,7 +100,7 @@ def _letters(values: Values, number: int) -> Iterator[str]:
     written = as_written(values["guards"].values[number].guards)
     letters = values["letters"].values[number].alphabet.letters
     names = [str(written[guard]) for guard in letters.guards]
-    yield f"{_count(len(names), 'guard')} → {_count(len(letters), 'letter')}"
+    yield f"{counted(len(names), 'guard')} → {counted(len(letters), 'letter')}"
     for letter, row in enumerate(letters.rows[:MOST_LETTERS]):
         parts = [
             f"not ({name})" if not true else f"({name})" if " " in name else name
@@ -114,19 +115,19 @@ def _automata(values: Values, number: int) -> Iterator[str]:
     automata = values["automata"].values[number].automata
     if isinstance(automata, PairAutomata):
         for prefix in automata.prefixes:
-            yield f"{_count(prefix.states, 'state')} for `after`, an expression for `match`"
+            yield f"{counted(prefix.states, 'state')} for `after`, an expression for `match`"
     else:
-        yield f"{_count(len(automata.final), 'state')} for the formula"
+        yield f"{counted(len(automata.final), 'state')} for the formula"
 
 
 def _normal_form(values: Values, number: int) -> Iterator[str]:
     form = values["normal form"].values[number].form
-    prefix = _count(form.prefix.states, "prefix state")
-    yield f"{prefix}, {_count(form.window.states, 'window state')}"
+    prefix = counted(form.prefix.states, "prefix state")
+    yield f"{prefix}, {counted(form.window.states, 'window state')}"
     yield from _transitions(values, number)
     preference = values["normal form"].values[number].preference
     if preference is not None:
-        yield f"{_count(preference.ways.states, 'state')} of ordered ways"
+        yield f"{counted(preference.ways.states, 'state')} of ordered ways"
 
 
 def _transitions(values: Values, number: int) -> Iterator[str]:
@@ -166,16 +167,12 @@ def _sizes(compiled: CompiledWindow) -> dict[str, int]:
 def _plan(values: Values, number: int) -> Iterator[str]:
     window = values["plan"].windows[number]
     guards, measures = len(window.letters.guards), len(window.measures)
-    yield f"{_count(guards, 'guard')} and {_count(measures, 'measure')} to evaluate"
+    yield f"{counted(guards, 'guard')} and {counted(measures, 'measure')} to evaluate"
 
 
 def _machine(values: Values, number: int) -> Iterator[str]:
     kind = values["machine"][number].kind
     yield f"{kind}: {REASONS[kind]}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 SHOWN: dict[str, Callable[[Values, int], Iterable[str]]] = {

@@ -24,7 +24,7 @@ from wex.automata.nfa import NFA
 from wex.compile.guards import Alphabet, as_written, basic_predicates, guards_of
 from wex.compile.ksla_input import holds_at, lookback_of, numbered, refuse_aggregates, stream_line
 from wex.compile.to_predicate import predicate_of, regex_of
-from wex.errors import WexError
+from wex.errors import WexError, counted
 from wex.spec import meaning, parse, tree
 from wex.theory.evaluate import FLOATING, Numbers
 from wex.theory.letters import Letters, letters_of
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from wex.automata.dfa import DFA
-    from wex.automata.dfa import Word as LetterWord
     from wex.compile.ksla_input import Fields, Word
     from wex.spec.types import Type
     from wex.theory.terms import Guard
@@ -358,11 +357,11 @@ class KSLA:
         return "\n".join(self.lines())
 
     def __repr__(self) -> str:
-        return f"<KSLA with lookback {self.lookback}, {_count(self.states)}>"
+        return f"<KSLA with lookback {self.lookback}, {counted(self.states, 'state')}>"
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text: each state with its transitions, in the order of numbers."""
-        yield f"lookback {self.lookback}, {_count(self.states)}"
+        yield f"lookback {self.lookback}, {counted(self.states, 'state')}"
         kinds = [
             ", ".join(["initial"] * (state == 0) + ["final"] * (state in self.final))
             for state in range(self.states)
@@ -476,20 +475,6 @@ def letter_form(*automata: KSLA) -> LetterForm:
     return LetterForm(first.fields, first.lookback, tuple(written.values()), letters, first.pad)
 
 
-def shortest(automaton: KSLA) -> LetterWord | None:
-    """Return a shortest accepted sequence of letters, or None if there is none.
-
-    Each letter is possible by itself; whether they can follow one another is not asked.
-    """
-    return deterministic.shortest_word(letter_form(automaton).dfa(automaton))
-
-
-def difference(first: KSLA, second: KSLA) -> LetterWord | None:
-    """Return a shortest sequence of letters that only one of two accepts, or None."""
-    form = letter_form(first, second)
-    return deterministic.shortest_difference(form.dfa(first), form.dfa(second))
-
-
 def _of_regex(regex: tree.Regex, fields: Mapping[str, Type], lookback: int, *, pad: bool) -> KSLA:
     refuse_aggregates([regex])
     alphabet = Alphabet(guards_of([regex], fields), lookback, pad=pad)
@@ -502,7 +487,3 @@ def _of_regex(regex: tree.Regex, fields: Mapping[str, Type], lookback: int, *, p
 def _of_atom(part: tree.Regex) -> tree.Expr:
     assert isinstance(part, tree.Atom)
     return part.predicate
-
-
-def _count(states: int) -> str:
-    return "1 state" if states == 1 else f"{states:,} states"

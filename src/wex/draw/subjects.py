@@ -18,7 +18,7 @@ from wex.compile.to_predicate import names_of_lets, predicate_of, with_lets
 from wex.draw.graph import Graph, Node, arrows_of
 from wex.draw.panels import Panel
 from wex.draw.timeline import value_text
-from wex.errors import WexError, did_you_mean
+from wex.errors import WexError, counted, did_you_mean
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 from wex.stages import compile_window
@@ -126,7 +126,7 @@ def _of_ksla(
     )
     labels, explained = _labels(guards, short)
     graph = Graph(nodes, arrows_of(labels)).with_dead_marked()
-    states = "1 state" if automaton.states == 1 else f"{automaton.states:,} states"
+    states = counted(automaton.states, "state")
     return Panel(title, f"lookback {automaton.lookback}, {states}", graph, marks, explained)
 
 
@@ -151,7 +151,7 @@ def _of_regions(meaning: Meaning, index: int) -> Panel:
         Node(str(region), _events_before(regions.level, region), initial=region == 0)
         for region in range(len(regions.edges))
     )
-    count = "1 region" if len(nodes) == 1 else f"{len(nodes):,} regions"
+    count = counted(len(nodes), "region")
     exact = "" if regions.exact else ", not exact: some paths are those of no stream"
     names, short = _names(meaning, subject.window.compiled)
     labels, explained = _labels(_steps(meaning, subject, contexts, names), short)
