@@ -442,6 +442,8 @@ def statements(spark: SparkSession) -> None:
     assert rows(sql(spark, f"SELECT symbol, ts, part, n FROM trades {ALL}").toArrow()) == rows(
         every
     )
+    nothing_read = "MATCH_RECOGNIZE (ORDER BY ts PATTERN (a) DEFINE a AS price > 0)"
+    assert sql(spark, f"SELECT count(*) AS n FROM trades {nothing_read}").collect()[0]["n"] == 2_000
     assert sql(spark, "SELECT '{}' AS x").collect()[0]["x"] == "{}"
     wrong(
         lambda: sql(spark, f"SELECT * FROM trades {ONE.replace('price <', 'prise <')}"),

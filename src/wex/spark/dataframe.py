@@ -34,7 +34,7 @@ from wex.spec import as_spec
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
     from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.bad_rows import BadRows
     from wex.spec import SpecLike
+    from wex.spec.tree import Spec
 
 Shuffle = Literal["packed", "rows"]
 METRICS = "wex:"  # prefix of the names under which counts are observed
@@ -148,6 +149,18 @@ def counted(tallied: DataFrame, name: Observation | str, *, rows: bool = False) 
     return observed.where(F.col("window_name").isNotNull())
 
 
+def selected_windows(spec: Spec, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return some columns of the windows of a DataFrame, so that no others leave the workers of a batch job.
+
+    Spark cannot see that nobody reads a column that a worker returns.
+    """
+    if frame.isStreaming:
+        return frame.transform(windows(spec)).select(*map(quoted, columns))
+    check_workers(frame.sparkSession)
+    warn(spec)
+    return found_windows(engine_of(spec), frame, columns=columns)
+
+
 def create_view(
     spark: SparkSession, name: str, spec: SpecLike, source: str, *, rows: bool = False
 ) -> None:
@@ -164,31 +177,34 @@ def found_windows(
     run: str = "",
     shuffle: Shuffle = "packed",
     ranges: int = 1,
+    columns: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Return the windows of a batch DataFrame; columns that do not fit are an error.
+    """Return the windows of a batch DataFrame, or some of their columns; events that do not fit are an error.
 
     With `tally`, there are rows without a window among them that hold counts, as rows are the only
     output of a worker: see `counted`. `run` is a prefix of the names of files of bad rows.
     """
     schema = arrow_schema(frame.schema, engine)
     result = SortedScan(engine).feed(schema.empty_table())
+    chosen_columns = list(columns or result.column_names)
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
     divisible = not stream.partition_by and handling.choice == "fail" and CORRUPT not in plain
     if divisible and ranges > 1:
         divided = ranged_windows(engine, chosen, plain, result.schema, ranges, tally=tally)
         if divided is not None:
-            return divided
+            return divided.select(*map(quoted, chosen_columns))
     run_on_workers = WorkerFunctions(
-        engine.plan.to_bytes(), list(plain), engine.rows, tally, handling, run
+        engine.plan.to_bytes(), list(plain), engine.rows, chosen_columns, tally, handling, run
     )
+    returned = spark_schema_of(result.select(chosen_columns).schema)
     keys = [plain[name] for name in stream.partition_by]
     in_place = handling.folder is None and _are_together(chosen, keys)
     if shuffle == "packed" and not in_place:
         types = to_arrow(chosen.schema)
         blobs = shuffled(chosen, engine, list(plain))
         function = run_on_workers.over_blobs(pa.schema(zip(plain, types.types, strict=True)))
-        return blobs.mapInArrow(function, spark_schema_of(result.schema))
+        return blobs.mapInArrow(function, returned)
     ties = [
         name
         for name, type_ in stream.fields
@@ -208,7 +224,7 @@ def found_windows(
         chosen = chosen.select("*", number.alias(PARTITION))
         partitioned = chosen.repartition(count, *by) if keys else chosen.repartition(1)
     ordered = partitioned.sortWithinPartitions(*order)
-    return ordered.mapInArrow(run_on_workers.over_rows(), spark_schema_of(result.schema))
+    return ordered.mapInArrow(run_on_workers.over_rows(), returned)
 
 
 def _are_together(chosen: DataFrame, keys: list[str]) -> bool:
@@ -257,6 +273,7 @@ class WorkerFunctions:
     plan: bytes
     names: list[str]
     rows: bool
+    columns: list[str]  # of the result
     tally: bool
     handling: BadRowHandling
     run: str
@@ -298,7 +315,7 @@ class WorkerFunctions:
 
     def _found(self) -> Callable[[Iterator[pa.Table], Callable[[], int]], Batches]:
         """Return the function that finds windows in sorted rows; the number names a file of bad rows."""
-        plan, rows, tally, run = self.plan, self.rows, self.tally, self.run
+        plan, rows, tally, run, columns = self.plan, self.rows, self.tally, self.run, self.columns
         secret, choice, letters = SECRET, self.handling.choice, self.handling.letters
 
         def found(tables: Iterator[pa.Table], number: Callable[[], int]) -> Batches:
@@ -309,12 +326,13 @@ class WorkerFunctions:
                 return letters.new_file(f"{run}-{number():05d}")
 
             with sealed_errors(secret):
-                yield from partition_windows(
+                for batch in partition_windows(
                     engine_of_plan(plan, rows=rows),
                     tables,
                     tally=tally,
                     bad_rows=choice,
                     new_file=new_file,
-                )
+                ):
+                    yield batch.select(columns)
 
         return found

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (the usual name)
 from wex.engine.engine import engine_of
 from wex.engine.event_rows import LABEL
 from wex.errors import WexError
-from wex.spark.dataframe import windows
+from wex.spark.dataframe import selected_windows, windows
 from wex.spark.schemas import quoted
 from wex.spec import tree
 from wex.sql import require_sqlglot
@@ -58,7 +58,16 @@ def matches(rows: DataFrame, translation: Translation) -> DataFrame:
     """Return the matches of a translated query in the rows that it reads."""
     spec = translation.spec
     keys = [F.col(quoted(name)) for name in tree.texts(spec.stream.partition_by)]
-    found = rows.transform(windows(spec, rows=translation.rows))
+    if translation.rows:
+        found = rows.transform(windows(spec, rows=True))
+    else:
+        read = [old for old, _ in translation.chosen(()) if old is not None]
+        read += (
+            []
+            if translation.match_number is None
+            else [*tree.texts(spec.stream.partition_by), "start_index"]
+        )
+        found = selected_windows(spec, rows, list(dict.fromkeys(read)) or ["window_name"])
     if translation.excluded:
         labels = engine_of(spec).labels
         left_out = F.coalesce(F.col(LABEL).isin(translation.left_out(labels)), F.lit(False))
