@@ -15,7 +15,7 @@ from wex.engine.streaming.worker_errors import bad_rows_hint
 from wex.spark.worker_heap import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from wex.engine.input.bad_rows import BadRows
     from wex.spark.dead_letters import DeadLetterFile
@@ -84,19 +84,38 @@ def tally_row(schema: pa.Schema, first: int, second: int | None) -> pa.RecordBat
 
 def joined(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Yield batches joined into tables of so many rows or bytes: each table has a fixed cost."""
-    waiting: list[pa.RecordBatch] = []
+    waiting = WaitingBatches(rows)
     for batch in batches:
-        waiting.append(batch)
-        if _are_enough(waiting, rows):
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if any(batch.num_rows for batch in waiting):
-        yield pa.Table.from_batches(waiting)
+        waiting.add(batch)
+        if waiting.are_enough:
+            yield waiting.taken()
+    if waiting.rows:
+        yield waiting.taken()
 
 
-def _are_enough(batches: Sequence[pa.RecordBatch], rows: int) -> bool:
-    count = sum(int(batch.num_rows) for batch in batches)
-    return count >= rows or sum(int(batch.nbytes) for batch in batches) >= BATCH_BYTES
+class WaitingBatches:
+    """Batches that wait until they have so many rows or bytes."""
+
+    def __init__(self, enough: int) -> None:
+        self._enough, self._batches = enough, list[pa.RecordBatch]()
+        self.rows = self._bytes = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add a batch."""
+        self._batches.append(batch)
+        self.rows += batch.num_rows
+        self._bytes += batch.nbytes
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether the batches need not wait any longer."""
+        return self.rows >= self._enough or self._bytes >= BATCH_BYTES
+
+    def taken(self) -> pa.Table:
+        """Return the batches as one table, and wait for others."""
+        table = pa.Table.from_batches(self._batches)
+        self._batches, self.rows, self._bytes = [], 0, 0
+        return table
 
 
 class BatchScan:
@@ -104,24 +123,21 @@ class BatchScan:
 
     def __init__(self, plan: bytes, rows: int, schema: pa.Schema) -> None:
         self._scan = SortedScan(engine_of_plan(plan), sorted_rows=True)
-        self._rows, self._schema = rows, schema
-        self._waiting: list[pa.RecordBatch] = []
+        self._waiting, self._schema = WaitingBatches(rows), schema
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Yield the windows of the batches that wait, once they have enough rows."""
-        self._waiting.append(batch)
-        if _are_enough(self._waiting, self._rows):
+        self._waiting.add(batch)
+        if self._waiting.are_enough:
             yield self._windows()
 
     def close(self) -> Iterator[pa.Table]:
         """Yield the windows of the batches that wait, and those that the end of the data decides."""
-        if self._waiting:
+        if self._waiting.rows:
             yield self._windows()
         last = self._scan.close()
         if last is not None:
             yield last.cast(self._schema)
 
     def _windows(self) -> pa.Table:
-        table = pa.Table.from_batches(self._waiting)
-        self._waiting = []
-        return self._scan.feed(table).cast(self._schema)
+        return self._scan.feed(self._waiting.taken()).cast(self._schema)
