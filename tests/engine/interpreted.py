@@ -6,6 +6,7 @@ Set NUMBA_DISABLE_JIT=1. A compiled kernel that writes behind an array goes on w
 from __future__ import annotations
 
 import warnings
+from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -16,9 +17,10 @@ import wex
 from tests.engine.compare import assert_same
 from tests.strategies.long_streams import STREAM, Recipe, recipes, window_specs
 from tests.strategies.specs import with_scales
+from wex.engine.machines import lanes
 from wex.reference.find import find_by_definition
 
-ROWS = 14_000  # more than two buffers of events that act
+ROWS = 14_000  # more than two buffers of events that act, fewer than are traced together
 few = settings(
     max_examples=100,
     deadline=None,
@@ -50,8 +52,23 @@ def many_streams() -> None:
         assert (windows["start_index"].to_numpy() <= windows["end_index"].to_numpy()).all()
 
 
+def side_by_side() -> None:
+    """Run windows whose automata are traced together, over more than one block of words."""
+    table = pa.table({"k": np.repeat([0, 1, 2], [3, 9, ROWS]), "x": np.arange(ROWS + 12) * 7 % 5})
+    windows = "".join(
+        f"window w{at} match [x = {at}] [x != {at}{also}]* [x = {at}]\n"
+        for at, also in enumerate(["", " and x[-1] < 9", " and x[-2] < x[-3]"])
+    )
+    spec = f"stream s (k int, x int) partition by k\n{windows}"
+    with patch.object(lanes, "LEAST", 0):
+        together = wex.find(spec, table)
+    assert_same(wex.find(spec, table), together)
+    assert together.num_rows > ROWS // 3
+
+
 if __name__ == "__main__":
     assert numba.config.DISABLE_JIT  # type: ignore[attr-defined]
     warnings.simplefilter("ignore")  # whole numbers of a kernel wrap around, of Python they warn
     agrees()
     many_streams()
+    side_by_side()

@@ -16,6 +16,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 LARGE = 1 << 20  # bytes
+BLOCK = 1 << 14  # numbers that are written together
 
 
 def empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -35,4 +36,14 @@ def filled_with(value: int, size: int) -> Ints:
     """Return an array that has one number everywhere."""
     array: Ints = empty(size, np.int64)
     array[:] = value
+    return array
+
+
+def ascending(size: int) -> Ints:
+    """Return an array of the numbers from 0 on."""
+    array: Ints = empty(size, np.int64)
+    block = np.arange(min(size, BLOCK))
+    for first in range(0, size, BLOCK):
+        part = array[first : first + BLOCK]
+        np.add(block[: len(part)], first, out=part)
     return array

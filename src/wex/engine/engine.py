@@ -23,18 +23,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.arrays import empty, filled_with
+from wex.engine.arrays import ascending, empty, filled_with
 from wex.engine.conformity import Conformity, ConformityCheck
 from wex.engine.data_errors import FaultError, first_fault
 from wex.engine.eval.letters import Lettering
 from wex.engine.event_rows import event_rows, labels_in_order, oldest_starts
 from wex.engine.input.batch import Batch, BatchView
-from wex.engine.input.columns import concat_arrays, repeated, spans, take
+from wex.engine.input.columns import MOST_TEXT, concat_arrays, repeated, spans, take
 from wex.engine.input.event_checks import check_events
-from wex.engine.kernels.scans import merge
+from wex.engine.kernels.scans import merge, write_texts
 from wex.engine.kernels.types import Automata, read_only
 from wex.engine.longest_run import LongestRun, is_searched
 from wex.engine.machines.choose import MOST_CONFIGS
+from wex.engine.machines.lanes import lane_groups, pays
 from wex.engine.measures.results import measure_types, stored_as
 from wex.engine.preferred_run import PreferredRun
 from wex.engine.slices import run_in_slices
@@ -46,6 +47,7 @@ from wex.engine.workers import Workers, cores
 from wex.spec.types import REAL
 from wex.stages import plan_of
 from wex.theory.terms import offsets
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from wex.compile.plan import Plan
     from wex.engine.arrays import Ints
     from wex.engine.machines.choose import Machine
+    from wex.engine.machines.lanes import LaneGroup
     from wex.engine.machines.tracked import TrackedMachine
     from wex.engine.window_run import FoundWindows
     from wex.spec import tree
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
 
 RUNS: dict[str, type[WindowRun]] = {"preferred": PreferredRun, "tracked": TrackedRun}
 SIDE_BY_SIDE = 1 << 18  # rows of a batch from which on windows run in threads
+MANY = 1 << 12  # windows from which on loading a kernel for their names pays
 
 
 _threads = ContextVar("threads", default=1)
@@ -199,11 +203,28 @@ class Engine:
         self.codes(batch)
         return self.conformity_check.check(batch, before)
 
-    @staticmethod
+    @cached_property
+    def _lane_groups(self) -> list[LaneGroup]:
+        return lane_groups(
+            [(window.machine, len(window.letters.guards)) for window in self.windows]
+        )
+
+    def trace(self, runs: Sequence[WindowRun], codes: Sequence[NDArray[np.generic]]) -> None:
+        """Trace the machines of several windows in one pass, those that can be, if that pays."""
+        if len(runs) < 2 or not pays(runs[0].batch.rows, len(runs[0].batch.first)):
+            return
+        for group in self._lane_groups:
+            own = [runs[number] for number in group.windows]
+            streams = [run.segments() for run in own]
+            traces = group.traces([codes[number] for number in group.windows], streams)
+            for run, trace in zip(own, traces, strict=True):
+                run.trace = trace
+
     def _all_windows(
-        runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
+        self, runs: list[WindowRun], codes: Sequence[NDArray[np.generic]]
     ) -> list[FoundWindows]:
         """Return the windows of each run; large batches run in several threads."""
+        self.trace(runs, codes)
         alone = len(runs) == 1 or _threads.get() == 1
         if alone or runs[0].batch.rows < SIDE_BY_SIDE:
             return [run.windows(own) for run, own in zip(runs, codes, strict=True)]
@@ -265,15 +286,12 @@ class Engine:
         columns: dict[str, pa.Array | pa.ChunkedArray] = {}
         for name in self.stream.partition_by:
             columns[name] = batch.table.column(name).take(pa.array(batch.first[streams]))
-        names = pa.array([window.planned.name for window in self.windows], pa.string())
+        names = [window.planned.name for window in self.windows]
         if len(parts) == 1:
-            columns["window_name"] = repeated(names[0].as_py(), len(streams))
+            columns["window_name"] = repeated(names[0], len(streams))
         else:
-            sizes = [len(part.streams) for part in parts]
-            places = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-            columns["window_name"] = pa.DictionaryArray.from_arrays(
-                pa.array(places[order]), names
-            ).dictionary_decode()
+            assert order is not None
+            columns["window_name"] = _names(names, [len(part.streams) for part in parts], order)
         columns["start_index"] = pa.array(_joined([part.starts for part in parts], order))
         columns["end_index"] = pa.array(_joined([part.ends for part in parts], order))
         if self.stream.order_by:
@@ -312,15 +330,40 @@ def report_order(parts: list[FoundWindows]) -> Ints | None:
     """Return the order of windows: by stream, report, place in the spec, start; None: unchanged."""
     if len(parts) == 1:
         return None
-    keys = _joined([part.reported for part in parts], None)
-    order = np.arange(len(keys))
-    into = empty(len(keys), np.int64), empty(len(keys), np.int64)
-    ends = np.cumsum([len(part.reported) for part in parts]).tolist()
+    sizes = [len(part.reported) for part in parts]
+    places = np.split(ascending(sum(sizes)), np.cumsum(sizes)[:-1])
+    merging = [(part.reported, own) for part, own in zip(parts, places, strict=True)]
     # Each part is sorted; of windows that one event reports, those of earlier parts come first.
-    for second, end in pairwise(ends):
-        merge(read_only(keys), read_only(order), second, end, *into)
-        (keys, order), into = into, (keys, order)
-    return order
+    while len(merging) > 1:
+        both = [len(one[0]) + len(two[0]) for one, two in pairwise(merging)]
+        at = int(np.argmin(both))
+        keys, order = zip(*merging[at : at + 2], strict=True)
+        into = empty(both[at], np.int64), empty(both[at], np.int64)
+        merge(tuple(map(read_only, keys)), tuple(map(read_only, order)), *into)
+        merging[at : at + 2] = [into]
+    return merging[0][1]
+
+
+def _names(names: Sequence[str], sizes: Sequence[int], order: Ints) -> pa.Array:
+    """Return the names of the windows of some parts, in an order."""
+    numbers = empty(len(order), np.int32)
+    for number, part in enumerate(np.split(numbers, np.cumsum(sizes)[:-1])):
+        part[:] = number
+    values = [name.encode() for name in names]
+    longest = -(-max(map(len, values)) // 8) * 8
+    if not MANY <= len(order) < MOST_TEXT // longest:
+        chosen = pa.array(numbers[order])
+        return pa.DictionaryArray.from_arrays(
+            chosen, pa.array(names, pa.string())
+        ).dictionary_decode()
+    table = np.frombuffer(b"".join(value.ljust(longest) for value in values), dtype=np.uint8)
+    lengths = np.array([len(value) for value in values], dtype=np.int64)
+    offsets = empty(len(order) + 1, np.int32)
+    texts = empty((len(order) + 1) * longest, np.uint8)
+    given = read_only(numbers), read_only(order), read_only(table), longest, read_only(lengths)
+    write_texts(*given, offsets, texts)
+    written = pa.py_buffer(texts[: offsets[-1]])
+    return pa.StringArray.from_buffers(len(order), pa.py_buffer(offsets), written)
 
 
 def _sorted(parts: list[pa.Array], order: Ints | None) -> pa.Array:

@@ -62,7 +62,7 @@ class LongestRun(WindowRun):
         parts = self._parts()
         if parts is None:
             return super().found(codes)
-        return self._reported(self._longest(codes, self._segments(), parts))
+        return self._reported(self._longest(codes, self.segments(), parts))
 
     def _parts(self) -> _Parts | None:
         """Return the parts of `having`; None: a window that is left out might have been an error."""

@@ -63,7 +63,7 @@ class PreferredRun(WindowRun):
         """Return the windows that the batch decides."""
         tables = self.window.machine.tables
         assert isinstance(tables, Preferred)
-        segments = Segments(*map(read_only, self._segments()))
+        segments = Segments(*map(read_only, self.segments()))
         self.owners = np.repeat(np.arange(len(self.counts)), self.counts)
         self.old = self.carried.column(schema.POSITION).to_numpy()
         candidates = self.carried.column(schema.CANDIDATE).to_numpy()

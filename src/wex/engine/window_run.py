@@ -16,7 +16,7 @@ from wex.engine.kernels.buffers import owners_of
 from wex.engine.kernels.scans import keep_disjoint
 from wex.engine.kernels.types import Segments, read_only
 from wex.engine.labels import LabelRun, blocks
-from wex.engine.machines.choose import Machine, machine_of
+from wex.engine.machines.choose import UNTRACED, Machine, machine_of
 from wex.engine.machines.closing import closing_of
 from wex.engine.machines.labels import label_machine
 from wex.engine.machines.preferred import without_choice
@@ -150,6 +150,7 @@ class WindowRun:
         )
         self.clock = self._clock()
         self.labels: LabelRun | None = None
+        self.trace = UNTRACED  # of the machine, if it is known before it runs
 
     def _no_starts(self, rows: BatchView) -> pa.Table:
         order = self.engine.stream.order_by
@@ -179,8 +180,7 @@ class WindowRun:
 
     def found(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that the machine finds, as far as they are reported."""
-        segments = self._segments()
-        self.result = self._kernel_result(codes, segments)
+        self.result = self._kernel_result(codes, self.segments())
         matches = Matches(self.result.start, self.result.end, self.result.owners)
         clauses = self.window.planned.clauses
         if clauses.keeps_late and not clauses.having:
@@ -194,7 +194,7 @@ class WindowRun:
         self.last_end = last_end
         return self._reported(matches.where(self._judged(matches)))
 
-    def _segments(self) -> Segments:
+    def segments(self) -> Segments:
         """Return the streams of the batch from their first grams on, and the starts carried over."""
         batch, panes = self.batch, self.panes
         begin = batch.begin
@@ -223,7 +223,9 @@ class WindowRun:
         machine = self.window.machine
         assert isinstance(machine, Machine)
         late = self.window.keeps_late
-        return machine.run(codes, self.clock, segments, last=self.last_batch, late=late)
+        return machine.run(
+            codes, self.clock, segments, last=self.last_batch, late=late, trace=self.trace
+        )
 
     def _reported(self, matches: Matches) -> FoundWindows:
         """Return the windows with their measures, as far as `having` and `keep` let them through."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wex.theory.terms import Guard, Term
 
 LEAST = 1 << 14  # rows
+LINE = 64  # bytes: the codes of each reader begin where a line of the cache does
 COLUMNS = 4  # of each kind; a tuple of another length would be another kernel
 OPS = {
     "=": kernel.EQUAL,
@@ -83,6 +84,8 @@ class Comparing:
                 assert isinstance(moved, Comparison)
                 what, one = kernel.LITERAL, self._atom(moved, two)
                 depth = max((-field.offset for field in fields(guard)), default=0) if pad else 0
+                if depth > kernel.MOST_DEEP:
+                    raise NotPlainError
             case _:
                 raise NotPlainError
         slot = self._slots[guard, pad] = len(self._slots)
@@ -134,8 +137,9 @@ class Comparing:
         for at in (2, 4):
             of_real = (atoms[:, 0] == 1) & (atoms[:, at] >= 0)
             atoms[of_real, at] = places[atoms[of_real, at]]
-        codes: NDArray[np.uint8] = empty(self._readers * batch.rows, np.uint8)
-        codes = codes.reshape(self._readers, batch.rows)
+        width = -(-batch.rows // LINE) * LINE
+        codes: NDArray[np.uint8] = empty(self._readers * width, np.uint8)
+        codes = codes.reshape(self._readers, width)
         filled = kernel.run_comparing(
             _filled([columns[name] for name in reals], np.float64),
             _filled([columns[name] for name in self._names["whole"]], np.int64),
@@ -146,12 +150,13 @@ class Comparing:
             read_only(np.array(self._steps, dtype=np.int64).reshape(-1, 5)),
             len(self._slots),
             read_only(batch.first),
-            read_only(batch.begin - batch.position),
+            read_only(batch.origin),
             read_only(batch.end),
             row,
+            batch.rows,
             codes,
         )
-        return codes if filled else None
+        return codes[:, : batch.rows] if filled else None
 
     @property
     def _whole_constants(self) -> Ints:

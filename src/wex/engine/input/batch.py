@@ -107,16 +107,20 @@ class Batch:
 
     # --- Places
 
+    @cached_property
+    def origin(self) -> Ints:
+        """Return the row of the first event of each stream, or where it would be."""
+        return self.begin - self.position if self.position.any() else self.begin
+
     def at_position(self, position: int) -> Ints:
         """Return the rows at a position of their stream."""
-        rows = self.begin + (position - self.position)
+        rows = self.origin + position
         return rows[(rows >= self.first) & (rows < self.end)]
 
     def before_position(self, position: int) -> Ints:
         """Return the rows before a position of their stream, ascending."""
-        origin = self.begin - self.position
-        low = np.maximum(self.first, origin)
-        high = np.minimum(self.end, origin + position)
+        low = np.maximum(self.first, self.origin)
+        high = np.minimum(self.end, self.origin + position)
         near = high > low
         return spans(low[near], high[near])
 
@@ -144,11 +148,12 @@ class Batch:
         """Return the streams from `low` to `high - 1`."""
         begin = int(self.first[low]) if low < len(self.first) else self.rows
         end = int(self.end[high - 1]) if high > low else begin
+        first = _less(self.first[low:high], begin)
         return replace(
             self,
             table=self.table.slice(begin, end - begin),
-            first=_less(self.first[low:high], begin),
-            begin=_less(self.begin[low:high], begin),
+            first=first,
+            begin=first if self.begin is self.first else _less(self.begin[low:high], begin),
             end=_less(self.end[low:high], begin),
             position=self.position[low:high],
         )
@@ -185,12 +190,11 @@ class Batch:
 
     def _heads(self) -> Heads:
         """Return the streams whose first event is in the batch, kept for lookback or labels."""
-        origin = self.begin - self.position
-        if not self.position.any():
-            return Heads(read_only(origin), read_only(self.end))
+        if self.origin is self.begin:
+            return Heads(read_only(self.origin), read_only(self.end))
         # Of a stream that has one of its first events here, all are here: states keep the last ones.
-        young = origin >= self.first
-        return Heads(read_only(origin[young]), read_only(self.end[young]))
+        young = self.origin >= self.first
+        return Heads(read_only(self.origin[young]), read_only(self.end[young]))
 
 
 class Heads(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import empty, filled_with
 from wex.engine.input.batch import Batch
 from wex.engine.input.columns import conform, spans, table_of
 from wex.engine.input.grouping import GroupedRows, grouped_by_key
@@ -109,15 +110,28 @@ class PreparedInput:
         return np.flatnonzero(change)
 
     @cached_property
+    def ends(self) -> Ints:
+        """Return the rows behind the last ones of the streams."""
+        ends = empty(len(self.starts), np.int64)
+        if len(ends):
+            ends[:-1], ends[-1] = self.starts[1:], self.table.num_rows
+        return ends
+
+    @cached_property
     def keys(self) -> pa.Table:
         """Return the keys, a row for each stream; because of the column `#` there are rows without keys, too."""
         first = pa.array(self.starts)
         named = {name: self.table.column(name).take(first) for name in self.stream.partition_by}
         return pa.table({"#": first, **named})
 
+    def new_streams(self) -> Batch:
+        """Return the batch, all of whose streams begin with it."""
+        positions = filled_with(0, len(self.starts))
+        return self._batch(self.table, self.starts, self.starts, self.ends, positions)
+
     def batch(self, prior: State) -> Batch:
         """Return the batch, in which the new events of a stream follow the last ones of its prior state."""
-        ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
+        ends = self.ends
         positions = prior.positions
         tails = prior.tails
         if not tails.num_rows:
@@ -149,7 +163,7 @@ class PreparedInput:
         known = np.flatnonzero(kept > 0)
         if not self.stream.order_by or not len(known):
             return late
-        ends = np.append(self.starts[1:], self.table.num_rows)[: len(self.starts)]
+        ends = self.ends
         rows = spans(self.starts[known], ends[known])
         owners = np.repeat(np.cumsum(kept)[known] - 1, (ends - self.starts)[known])
         last, own = prior.tails.take(pa.array(owners)), self.table.take(pa.array(rows))

@@ -29,6 +29,7 @@ class Buffers(NamedTuple):
     doing: NDArray[np.uint16]
     starts: Ints
     ends: Ints
+    owners: Ints  # the streams of windows, if a kernel does not count them stream by stream
     written: Ints
     panes: Ints
     slots: Ints
@@ -37,9 +38,16 @@ class Buffers(NamedTuple):
 
 
 def allocate(
-    streams: Segments, room: int, *, last: bool, lists: int = 0, states: int = 0, block: int = 0
+    streams: Segments,
+    room: int,
+    *,
+    last: bool,
+    owners: bool = False,
+    lists: int = 0,
+    states: int = 0,
+    block: int = 0,
 ) -> Buffers:
-    """Return buffers with room for so many windows, lists and states."""
+    """Return buffers with room for so many windows, with `owners` or without, lists and states."""
     count = len(streams.begin)
     rows = np.subtract(streams.end, streams.begin, out=empty(count, np.int64))
     kept = 0 if last else int(rows.sum() + streams.held[-1])
@@ -56,6 +64,7 @@ def allocate(
         np.empty(block, dtype=np.uint16),
         empty(room, np.int64),
         empty(room, np.int64),
+        empty(room if owners else 0, np.int64),
         empty(count, np.int64),
         empty(kept, np.int64),
         empty(kept, np.int64),
@@ -64,13 +73,10 @@ def allocate(
     )
 
 
-def result(
-    buffers: Buffers, *, last: bool, mixed: bool = False, begin: Ints | None = None
-) -> KernelResult:
+def result(buffers: Buffers, *, last: bool, mixed: bool = False) -> KernelResult:
     """Return the results in the buffers, with windows of the same end in the order of their starts.
 
-    `mixed` tells that a kernel wrote windows of the same end in any order. If it did not count
-    windows stream by stream, `begin` has the first rows of the streams.
+    `mixed` tells that a kernel wrote windows of the same end in any order.
     """
     count = len(buffers.written)
     written = int(buffers.written[-1]) if count else 0
@@ -79,10 +85,9 @@ def result(
     if mixed and ((ends[1:] == ends[:-1]) & (starts[1:] < starts[:-1])).any():
         order = np.lexsort((starts, ends))
         starts, ends = starts[order], ends[order]
-    if begin is None or count <= 1:
+    owners = buffers.owners[:written]
+    if not len(buffers.owners):
         owners = owners_of(buffers.written, written)
-    else:
-        owners = np.searchsorted(begin, ends, side="right") - 1
     return KernelResult(
         starts,
         ends,

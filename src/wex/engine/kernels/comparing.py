@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SLICE = 4096  # rows
 EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(6)
+MOST_DEEP = (1 << 16) - 1  # events that a guard may look back to, where a stream has just begun
 LITERAL, AND, OR, NOT, TRUE, FALSE, FIRST, NEXT = range(8)  # steps; see `run_comparing`
 
 
@@ -86,21 +87,27 @@ def run_comparing(
     origin: Ints,
     end: Ints,
     row: int,
+    rows: int,
     codes: NDArray[np.uint8],
 ) -> bool:
-    """Write the codes of all readers from `row` on; False: one of the first `checked` reals is NaN.
+    """Write the codes of all readers from `row` to `rows`; False: one of the first `checked` reals is NaN.
 
     An atom is (is it real, operator, column, offset, second column or -1 for its constant, offset, rows
     before a slice that are needed too). A step is (what, slot, operand, second operand, depth): a LITERAL
     is an atom some rows back, false at the first `depth` events of each stream; FIRST and NEXT put the truth
     of an operand into the lowest bit of the code of a reader, given as the slot, and move the others up.
     """
-    extra = 0
+    extra = deepest = 0
     for a in range(len(atoms)):
         extra = max(extra, atoms[a, 6])
+    for s in range(len(steps)):
+        deepest = max(deepest, steps[s, 4])
+    # The positions of rows in their streams; those that are not among the first ones are taken for far.
+    position = np.full(SLICE, MOST_DEEP, dtype=np.uint16)
+    heads = False  # whether the last slice had first events
     held = np.empty((len(atoms), SLICE + extra), dtype=np.uint8)
     truth = np.empty((slots, SLICE), dtype=np.uint8)
-    rows, stream = codes.shape[1], 0
+    stream = 0
     while row < rows:
         size = min(SLICE, rows - row)
         for c in range(checked):
@@ -122,21 +129,28 @@ def run_comparing(
                 compare(op, wholes[atoms[a, 2]][low:], wholes[atoms[a, 4]][high:], out, count)
             else:
                 compare_constant(op, wholes[atoms[a, 2]][low:], whole_constants[a], out, count)
-        while stream + 1 < len(first) and first[stream + 1] <= row:
+        while deepest and stream + 1 < len(first) and first[stream + 1] <= row:
             stream += 1
+        if heads:
+            position[:] = MOST_DEEP
+        heads, g = False, stream
+        while deepest and g < len(first) and first[g] < row + size:
+            low, high = max(first[g], origin[g], row), min(end[g], row + size)
+            for x in range(low, min(origin[g] + deepest, high)):
+                position[np.uint64(x - row)] = x - origin[g]
+                heads = True
+            g += 1
         for s in range(len(steps)):
             what, slot, one, two, depth = steps[s]
             if what == LITERAL:
                 begin = atoms[one, 6] - two
                 source, out = held[one][begin : begin + size], truth[slot]
-                for at in range(size):
-                    out[at] = source[at]
-                g = stream
-                while depth and g < len(first) and first[g] < row + size:
-                    stop = min(origin[g] + depth, end[g], row + size)
-                    for x in range(max(first[g], origin[g], row), stop):
-                        out[x - row] = 0
-                    g += 1
+                if depth and heads:
+                    for at in range(size):
+                        out[at] = source[at] & (position[at] >= np.uint16(depth))
+                else:
+                    for at in range(size):
+                        out[at] = source[at]
             elif what == AND:
                 left, right, out = truth[one], truth[two], truth[slot]
                 for at in range(size):

@@ -4,6 +4,7 @@ One pass without branches notes the events that act, four at a time where the ta
 small. A second pass, again without branches, puts the row of each into a register (one that is
 never read, if no start is born), and writes a window (which the next one overwrites, if none ends).
 Of four events seldom more than two act: the table has those that act first, and two are performed.
+Where several windows were traced side by side (`lanes`), the events that act are known.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 
 from wex.engine.arrays import Ints
 from wex.engine.kernels.compiled import compiled
+from wex.engine.kernels.lanes import NOTE_BITS
 from wex.engine.kernels.lists import too_old
-from wex.engine.kernels.types import KernelClauses, Registers, Segments
+from wex.engine.kernels.types import KernelClauses, Registers, Segments, Trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +42,7 @@ def run_registers(
     machine: Registers,
     clauses: KernelClauses,
     streams: Segments,
+    trace: Trace,
     buffers: Buffers,
     last: bool,
     at_ends: bool,
@@ -65,25 +68,47 @@ def run_registers(
     idle_pair = np.uint64(IDLE_PAIR)
     at_once = 2 if quads else 1
     noted = np.uint64(0)
+    much = np.uint64(BLOCK)
+    notes, ops_at, traced = trace.notes, trace.ops, len(trace.up_to) > 0
+    note_bits, place = np.uint64(NOTE_BITS), np.uint64((1 << NOTE_BITS) - 1)
+    taken = 0  # of the notes
     expired = np.uint32(0)
     count = len(streams.begin)
     written = 0
     kept = 0
-    for g in range(count):
-        end, shift = np.uint64(streams.end[g]), streams.shift[g]
-        for h in range(held_from[g], held_from[g + 1]):
-            registers[held_slot[h]] = streams.pane[h]
-            if limit >= 0:
-                clocks[held_slot[h]] = streams.clock[h]
-        config = np.uint64(streams.state[g])
-        if limit >= 0 and at_ends:
-            # Starts that had outlived the limit are no longer held, though their slots are in use.
-            expired = machine.occupied[config]
+    g, begun = 0, False  # the stream that is traced, and whether some of its events are
+    row = end = config = np.uint64(0)
+    shift = 0
+    while g < count or noted > 0:
+        if at_ends and not begun:
+            shift = streams.shift[g]
             for h in range(held_from[g], held_from[g + 1]):
-                expired &= ~(np.uint32(1) << np.uint32(held_slot[h]))
-        row = np.uint64(streams.begin[g])
-        while row < end or (g == count - 1 and noted > 0):
-            stop = min(end, row + np.uint64(BLOCK))
+                registers[held_slot[h]] = streams.pane[h]
+                if limit >= 0:
+                    clocks[held_slot[h]] = streams.clock[h]
+            if limit >= 0:
+                # Starts that had outlived the limit are no longer held, though their slots are in use.
+                expired = machine.occupied[streams.state[g]]
+                for h in range(held_from[g], held_from[g + 1]):
+                    expired &= ~(np.uint32(1) << np.uint32(held_slot[h]))
+        # Short streams are traced one after the other, until there is much to do.
+        ended = False
+        while traced and g < count and noted <= much and not ended:
+            up_to = min(trace.up_to[g], taken + BLOCK)
+            for n in range(taken, up_to):
+                acting[noted] = notes[n] >> note_bits
+                doing[noted] = ops_at[notes[n] & place]
+                noted += np.uint64(1)
+            taken = up_to
+            begun = taken < trace.up_to[g]
+            if not begun:
+                config, end = np.uint64(trace.after[g]), np.uint64(streams.end[g])
+                g, ended = g + 1, at_ends
+        while not traced and g < count and noted <= much and not ended:
+            if not begun:
+                row, end = np.uint64(streams.begin[g]), np.uint64(streams.end[g])
+                config = np.uint64(streams.state[g])
+            stop = min(end, row + much)
             while quads and row + np.uint64(3) < stop:
                 word = np.uint64(classes[codes[row]])
                 word |= np.uint64(classes[codes[row + np.uint64(1)]]) << bits
@@ -104,58 +129,70 @@ def run_registers(
                 doing[noted] = done
                 noted += np.uint64(done != idle)
                 row += np.uint64(1)
-            if row < end or at_ends or noted > np.uint64(BLOCK) or g == count - 1:
-                for note in range(noted):
-                    ops = doing[note]
-                    more = True
-                    while more:
-                        for _ in range(at_once):
-                            x = np.int64(acting[note] + ((ops >> np.uint64(PLACE)) & np.uint64(3)))
-                            slot = (ops >> np.uint64(5)) & np.uint64(31)
-                            birth = ops & np.uint64(31)
-                            ending = np.int64((ops >> np.uint64(10)) & np.uint64(1))
-                            starts[written] = registers[slot]
-                            registers[birth] = x + shift
-                            ends[written] = x - until
-                            if not until:
-                                starts[written] = registers[slot]
-                            if limit >= 0 and (ops & np.uint64(ONE_OP)) != np.uint64(IDLE):
-                                then, late = clocks[slot], expired
-                                clocks[birth] = clock[x]
-                                expired &= ~(np.uint32(1) << np.uint32(birth))
-                                if not until:
-                                    then, late = clocks[slot], expired
-                                ending &= not too_old(then, clock[x - until], limit)
-                                ending &= not (late >> np.uint32(slot)) & np.uint32(1)
-                            written += ending
-                            ops >>= np.uint64(16)
-                        more = quads and ops != idle_pair and ops != np.uint64(0)
-                noted = np.uint64(0)
-        occupied, final = machine.occupied[config] & ~expired, machine.final[config] & ~expired
-        if last and clauses.or_end and final:
-            at_end = written
-            for slot in range(SLOTS):
-                fresh = limit < 0 or not too_old(clocks[slot], clock[end - np.uint64(1)], limit)
-                if (final >> slot) & 1 and fresh:
+            begun = row < end
+            if not begun:
+                g, ended = g + 1, at_ends
+        for note in range(noted):
+            ops = doing[note]
+            more = True
+            while more:
+                for _ in range(at_once):
+                    x = np.int64(acting[note] + ((ops >> np.uint64(PLACE)) & np.uint64(3)))
+                    slot = (ops >> np.uint64(5)) & np.uint64(31)
+                    birth = ops & np.uint64(31)
+                    ending = np.int64((ops >> np.uint64(10)) & np.uint64(1))
                     starts[written] = registers[slot]
-                    ends[written] = np.int64(end) - 1
-                    written += 1
-            starts[at_end:written].sort()
-            if clauses.oldest_wins and written > at_end:
-                written = at_end + 1
-        elif not last and occupied:
-            first = kept
-            for slot in range(SLOTS):
-                if (occupied >> slot) & 1:
-                    at = kept  # insertion keeps the panes in order
-                    while at > first and panes[at - 1] > registers[slot]:
-                        panes[at] = panes[at - 1]
-                        slots[at] = slots[at - 1]
-                        at -= 1
-                    panes[at] = registers[slot]
-                    slots[at] = slot
-                    kept += 1
-        buffers.written[g] = written
-        if not last:
-            buffers.kept[g] = kept
-            buffers.state[g] = np.int64(config)
+                    registers[birth] = x + shift
+                    ends[written] = x - until
+                    if not until:
+                        starts[written] = registers[slot]
+                    if limit >= 0 and (ops & np.uint64(ONE_OP)) != np.uint64(IDLE):
+                        then, late = clocks[slot], expired
+                        clocks[birth] = clock[x]
+                        expired &= ~(np.uint32(1) << np.uint32(birth))
+                        if not until:
+                            then, late = clocks[slot], expired
+                        ending &= not too_old(then, clock[x - until], limit)
+                        ending &= not (late >> np.uint32(slot)) & np.uint32(1)
+                    written += ending
+                    ops >>= np.uint64(16)
+                more = quads and ops != idle_pair and ops != np.uint64(0)
+        noted = np.uint64(0)
+        if ended:
+            stream = g - 1
+            occupied, final = machine.occupied[config] & ~expired, machine.final[config] & ~expired
+            if last and clauses.or_end and final:
+                at_end = written
+                for slot in range(SLOTS):
+                    fresh = limit < 0 or not too_old(clocks[slot], clock[end - np.uint64(1)], limit)
+                    if (final >> slot) & 1 and fresh:
+                        starts[written] = registers[slot]
+                        ends[written] = np.int64(end) - 1
+                        written += 1
+                starts[at_end:written].sort()
+                if clauses.oldest_wins and written > at_end:
+                    written = at_end + 1
+            elif not last and occupied:
+                first = kept
+                for slot in range(SLOTS):
+                    if (occupied >> slot) & 1:
+                        at = kept  # insertion keeps the panes in order
+                        while at > first and panes[at - 1] > registers[slot]:
+                            panes[at] = panes[at - 1]
+                            slots[at] = slots[at - 1]
+                            at -= 1
+                        panes[at] = registers[slot]
+                        slots[at] = slot
+                        kept += 1
+            buffers.written[stream] = written
+            if not last:
+                buffers.kept[stream] = kept
+                buffers.state[stream] = np.int64(config)
+    if not at_ends and count:
+        buffers.written[count - 1] = written
+    if len(buffers.owners):
+        owner = 0
+        for w in range(written):
+            while owner + 1 < count and streams.begin[owner + 1] <= ends[w]:
+                owner += 1
+            buffers.owners[w] = owner

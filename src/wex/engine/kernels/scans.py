@@ -1,4 +1,4 @@
-"""Scans over all streams of a batch: the check of assumptions, `keep disjoint` after `having`, merging."""
+"""Scans over all streams of a batch: the check of assumptions, `keep disjoint` after `having`, merging, texts."""
 
 from __future__ import annotations
 
@@ -68,29 +68,63 @@ def keep_disjoint(
 
 @compiled
 def merge(
-    keys: Ints, places: Ints, second: int, end: int, out_keys: Ints, out_places: Ints
+    keys: tuple[Ints, ...], places: tuple[Ints, ...], out_keys: Ints, out_places: Ints
 ) -> None:
-    """Merge two parts of keys, each in order, the one before `second` and the one before `end`.
+    """Merge two parts, a pair of keys and a pair of places, each in the order of its keys.
 
-    Places go along with their keys, and of equal keys those of the first part come first; what
-    lies beyond the parts is copied. There is no branch that depends on the keys, as nobody can
-    foretell which part goes on.
+    Places go along with their keys, and of equal keys those of the first part come first. There is no
+    branch that depends on the keys, as nobody can foretell which part goes on.
     """
-    i, j, to = 0, second, 0
-    while i < second and j < end:
-        one, two = keys[np.uint64(i)], keys[np.uint64(j)]
+    first, second = keys
+    first_places, second_places = places
+    i, j, to = 0, 0, 0
+    while i < len(first) and j < len(second):
+        one, two = first[np.uint64(i)], second[np.uint64(j)]
+        place, later_place = first_places[np.uint64(i)], second_places[np.uint64(j)]
         later = two < one
         out_keys[np.uint64(to)] = two if later else one
-        out_places[np.uint64(to)] = places[np.uint64(j if later else i)]
+        out_places[np.uint64(to)] = later_place if later else place
         j += later
         i += not later
         to += 1
-    # All other keys stay together: the rest of one part, then what lies beyond.
-    while i < second:
-        out_keys[to] = keys[i]
-        out_places[to] = places[i]
+    while i < len(first):
+        out_keys[to] = first[i]
+        out_places[to] = first_places[i]
         i += 1
         to += 1
-    for at in range(j, len(keys)):
-        out_keys[at] = keys[at]
-        out_places[at] = places[at]
+    while j < len(second):
+        out_keys[to] = second[j]
+        out_places[to] = second_places[j]
+        j += 1
+        to += 1
+
+
+@compiled
+def write_texts(
+    numbers: NDArray[np.int32],
+    order: Ints,
+    texts: NDArray[np.uint8],
+    width: int,
+    sizes: Ints,
+    offsets: NDArray[np.int32],
+    out: NDArray[np.uint8],
+) -> None:
+    """Write texts by their numbers, these in an order, and where each text begins and the last one ends.
+
+    Each of `texts` has the same width, a multiple of eight bytes, which are moved together; the next
+    text overwrites what is too much. Unsigned places need no test whether they count from the end.
+    """
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    five, six, seven, eight = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
+    to = np.uint64(0)
+    for at in range(len(order)):
+        number = np.uint64(numbers[np.uint64(order[at])])
+        offsets[at] = to
+        for place in range(np.uint64(0), np.uint64(width), eight):
+            x, y = number * np.uint64(width) + place, to + place
+            a, b, c, d = texts[x], texts[x + one], texts[x + two], texts[x + three]
+            e, f, g, h = texts[x + four], texts[x + five], texts[x + six], texts[x + seven]
+            out[y], out[y + one], out[y + two], out[y + three] = a, b, c, d
+            out[y + four], out[y + five], out[y + six], out[y + seven] = e, f, g, h
+        to += np.uint64(sizes[number])
+    offsets[len(order)] = to

@@ -73,6 +73,36 @@ class Registers(NamedTuple):
     final: NDArray[np.uint32]
 
 
+class Lanes(NamedTuple):
+    """The tables of four automata of registers that are traced side by side; see `lanes`.
+
+    Configs are numbered through all lanes, those of a lane from `first` on. `step` is indexed by config and
+    word, `single` by config and symbol: the next config above eight bits, and whether anything is done. `ops`
+    has what is done for all entries of `step`, then for those of `single`, as `quad_op` has it. `symbols`
+    has what a lane reads for each code; where its codes are symbols themselves, it `maps` none.
+    """
+
+    step: NDArray[np.uint16]
+    single: NDArray[np.uint16]
+    ops: NDArray[np.uint64]
+    first: Ints
+    symbols: NDArray[np.uint8]
+    maps: NDArray[np.bool_]
+
+
+class Trace(NamedTuple):
+    """The events of one automaton of registers that act; without `up_to` for the streams, they are not known.
+
+    A note is a row and, in its lower 16 bits, a place in `ops`; `up_to[g]` counts the notes of the
+    streams 0 … g, and `after[g]` is the config when stream g ends.
+    """
+
+    ops: NDArray[np.uint64]
+    notes: NDArray[np.uint64]
+    up_to: Ints
+    after: Ints
+
+
 class Configs(NamedTuple):
     """A config automaton: next config and action, by class and config.
 

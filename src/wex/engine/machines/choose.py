@@ -30,6 +30,7 @@ from wex.engine.kernels.types import (
     Registers,
     Segments,
     Sliding,
+    Trace,
     read_only,
 )
 from wex.engine.machines.configs import ConfigAutomaton
@@ -51,7 +52,10 @@ if TYPE_CHECKING:
     from wex.engine.machines.tracked import TrackedMachine
 
 MOST_CONFIGS = 256
-ALL = Choice(read_only(np.empty(0, dtype=np.int64)), FAR)
+NO_NUMBERS = read_only(np.empty(0, dtype=np.int64))
+NO_WORDS = read_only(np.empty(0, dtype=np.uint64))
+ALL = Choice(NO_NUMBERS, FAR)
+UNTRACED = Trace(NO_WORDS, NO_WORDS, NO_NUMBERS, NO_NUMBERS)
 BLOCK = 4096  # events that `configs` traces before it acts on them
 
 
@@ -79,24 +83,28 @@ class Machine:
         last: bool,
         late: bool = False,
         choice: Choice = ALL,
+        trace: Trace = UNTRACED,
     ) -> KernelResult:
         """Return the windows of a batch and the starts that stay open; `last`: the streams end.
 
         `late` says that `keep` chooses afterwards; where an event ends many windows, `choice` says
-        which of them are asked for. Windows by preference run otherwise: see
-        `wex.engine.preferred_run`.
+        which of them are asked for; `trace` has the events that act, if they are known. Windows by
+        preference run otherwise: see `wex.engine.preferred_run`.
         """
         assert not isinstance(self.tables, Preferred)
         streams = Segments(*map(read_only, streams))
         clock = read_only(clock)
-        rows = int(streams.end.sum() - streams.begin.sum())
         if isinstance(self.tables, Registers):
             extra = len(streams.begin) * SLOTS if last and self.clauses.or_end else 0
-            buffers = allocate(streams, rows + extra + 1, last=last)
             alone = last and not self.clauses.or_end and not streams.held[-1]
             at_ends = not alone or bool(streams.shift.any())
-            run_registers(codes, clock, self.tables, self.clauses, streams, buffers, last, at_ends)
-            return result(buffers, last=last, begin=None if at_ends else streams.begin)
+            owners = not at_ends and len(streams.begin) > 1
+            buffers = allocate(streams, len(codes) + extra + 1, last=last, owners=owners)
+            run_registers(
+                codes, clock, self.tables, self.clauses, streams, trace, buffers, last, at_ends
+            )
+            return result(buffers, last=last)
+        rows = int(streams.end.sum() - streams.begin.sum())
         if isinstance(self.tables, Sliding):
             buffers = allocate(streams, rows + int(streams.held[-1]), last=last)
             run_sliding(codes, clock, self.tables, streams, buffers, last)

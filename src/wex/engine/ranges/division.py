@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from wex.engine.arrays import empty
 from wex.engine.data_errors import assumption_error
 from wex.engine.engine import report_order, windows_in_threads
 from wex.engine.input.prepare import PreparedInput
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from wex.engine.input.batch import Batch
     from wex.engine.ranges.composition import Entry, Passage
     from wex.engine.ranges.range_run import RangeResult
-    from wex.engine.state.state import State
     from wex.engine.window_run import FoundWindows
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
@@ -70,30 +70,23 @@ def find_divided(engine: Engine, data: pa.Table, threads: int | None = None) -> 
     workers = Workers(count) if large and reason is None else ALONE
     prepared = PreparedInput(engine, data, workers=workers)
     if count == 1 or reason is not None:
-        return _run_once(engine, prepared)
+        return run_whole(engine, prepared.new_streams())
     keys = engine.stream.partition_by
     ranges = key_ranges(data, keys, count) if large and not prepared.grouped else None
     if ranges is not None:
         try:
             with windows_in_threads(1):
                 parts = Workers(count).map(
-                    lambda part: _run_once(engine, PreparedInput(engine, part.rows(data, keys[0]))),
+                    lambda part: run_whole(
+                        engine, PreparedInput(engine, part.rows(data, keys[0])).new_streams()
+                    ),
                     ranges,
                 )
         except DataError:
-            return _run_once(engine, prepared)
+            return run_whole(engine, prepared.new_streams())
         return pa.concat_tables(parts)
-    batch, _ = _new_streams(engine, prepared)
+    batch = prepared.new_streams()
     return run_parts(engine, batch, list(parts_of(engine, batch, count)), Workers(count))
-
-
-def _new_streams(engine: Engine, prepared: PreparedInput) -> tuple[Batch, State]:
-    fresh = engine.fresh(len(prepared.starts))
-    return prepared.batch(fresh), fresh
-
-
-def _run_once(engine: Engine, prepared: PreparedInput) -> pa.Table:
-    return engine.run(*_new_streams(engine, prepared), last=True)[0]
 
 
 def run_whole(engine: Engine, batch: Batch) -> pa.Table:
@@ -134,17 +127,18 @@ def run_parts(engine: Engine, batch: Batch, parts: Sequence[Part], workers: Work
 
 
 def parts_of(engine: Engine, batch: Batch, threads: int) -> Iterable[Part]:
-    """Yield parts of about the same number of events."""
-    sizes = batch.end - batch.begin
-    share = max(int(sizes.sum()) // threads, LEAST)
+    """Yield parts of about the same number of events, of a batch of new streams."""
+    sizes = np.subtract(batch.end, batch.begin, out=empty(len(batch.end), np.int64))
+    share = max(batch.rows // threads, LEAST)
     reason = obstacle(engine)
-    if reason is not None and (sizes > share).any():
+    long = np.flatnonzero(sizes > share).tolist() if sizes.max(initial=0) > share else []
+    if reason is not None and long:
         logger.info("a long stream runs in one thread: %s", reason)
-    in_ranges = np.flatnonzero(sizes > share).tolist() if reason is None else []
+    in_ranges = long if reason is None else []
     low = 0
     for stream in [*in_ranges, len(sizes)]:
         if stream > low:
-            yield from _together(np.cumsum(sizes[low:stream]), low, share)
+            yield from _together(batch.end[low:stream], int(batch.begin[low]), low, share)
         if stream < len(sizes):
             size = int(sizes[stream])
             count = round(size / share)
@@ -154,14 +148,14 @@ def parts_of(engine: Engine, batch: Batch, threads: int) -> Iterable[Part]:
         yield Part(0, 0)
 
 
-def _together(ends: Ints, first: int, share: int) -> Iterable[Part]:
+def _together(ends: Ints, row: int, first: int, share: int) -> Iterable[Part]:
     """Yield adjacent streams, from the first on, in parts of `share` events or just above.
 
-    `ends` counts their events up to the end of each stream.
+    They begin at a row, and each ends where the next one begins.
     """
     low = 0
     while low < len(ends):
-        before = ends[low - 1] if low else 0
+        before = int(ends[low - 1]) if low else row
         high = min(int(np.searchsorted(ends, before + share)) + 1, len(ends))
         yield Part(first + low, first + high)
         low = high

@@ -88,12 +88,13 @@ def run_range(
     codes = engine.codes(batch)
     conformity = engine.conformity_check.check(batch, conformity_of(engine, entry, times))
     rows = BatchView(batch, engine.guarded - engine.nullable)
-    windows, runs = [], []
-    for number, (window, own) in enumerate(zip(engine.windows, codes, strict=True)):
+    runs = []
+    for number, window in enumerate(engine.windows):
         run = RangeRun(engine, window, number, batch, rows, engine.fresh(1), last=last)
         run.entry = int(window.automaton.machine_state[entry.windows[number]])
-        windows.append(run.windows(own))
         runs.append(run)
+    engine.trace(runs, codes)
+    windows = [run.windows(own) for run, own in zip(runs, codes, strict=True)]
     after = None
     if not last:
         position = int(batch.position[0] + batch.end[0] - batch.begin[0])
@@ -111,9 +112,9 @@ class RangeRun(WindowRun):
     def _begin(self) -> int:
         return int(self.batch.begin[0])
 
-    def _segments(self) -> Segments:
+    def segments(self) -> Segments:
         """Return the range, with a phantom in each slot that is in use before it."""
-        plain = super()._segments()
+        plain = super().segments()
         slots, self.phantoms = self._phantoms()
         clock = np.zeros(len(slots), dtype=np.int64)
         if len(self.clock):
@@ -145,7 +146,7 @@ class RangeRun(WindowRun):
 
     def found(self, codes: NDArray[np.generic]) -> FoundWindows:
         """Return the windows that begin and end in the range."""
-        result = self.result = self._kernel_result(codes, self._segments())
+        result = self.result = self._kernel_result(codes, self.segments())
         matches = Matches(result.start, result.end, result.owners)
         crossing = matches.start < 0
         self.crossing = matches.where(crossing) if crossing.any() else matches.where(slice(0))
