@@ -88,7 +88,10 @@ def depth_steps(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Parts of a stream with one value each, or `SEVERAL`: their first and last rows, and codes."""
+    """Parts of a stream with one value each, or `SEVERAL`: their first and last rows, and codes.
+
+    A part ends with its last event: nothing is known of a value between two events that differ.
+    """
 
     first: Ints
     last: Ints
