@@ -33,22 +33,16 @@ DOCS = Path(__file__).parent
 FOLDER = DOCS / "pictures"
 CHART = "stocks.svg"
 UNBOUNDED = "stream readings (temp real) window hot match [temp > 90] any* [temp < 80]"
-SLIDING = "stream readings (temp real) window hour match any{60}"
 
 
 def pictures() -> dict[str, str]:
     """Return the content of each picture, by the name of its file."""
-    trend = examples.spec("trend")
     report = wex.check(UNBOUNDED)
     held = held_timeline(meaning(report.spec), 0, report["hot"])
     assert held is not None
-    shown = html_of(wex.check(trend))
+    shown = html_of(wex.check(examples.spec("trend")))
     assert shown is not None
     return {
-        "trend-automata.svg": wex.draw(trend).svg,
-        "trend-regions.svg": wex.draw(trend, "regions").svg,
-        "peak-regions.svg": wex.draw(examples.spec("arrhythmia"), "regions").svg,
-        "hour-automata.svg": wex.draw(SLIDING).svg,
         "hot-stream.svg": held[1].svg("a stream on which starts are held"),
         "trend-report.html": shown,
         **{

@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 import wex
 from wex.engine.files.reading import read_table
 from wex.plot.files import save
+from wex.report.page import graph_box
 from wex.spec import meaning
 
 if TYPE_CHECKING:
@@ -105,5 +106,5 @@ class Drawing(NamedFiles):
         """Return the drawing as a part of the page."""
         spec = wex.parse(self.content_of(self.arguments[0]))
         what, window = self.options.get("what", "automata"), self.options.get("window")
-        shown = "".join(part.svg for part in wex.draw(spec, what, window).parts)
+        shown = "".join(graph_box(part.svg) for part in wex.draw(spec, what, window).parts)
         return [nodes.raw("", f'<div class="drawing">{shown}</div>', format="html")]

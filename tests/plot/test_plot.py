@@ -92,7 +92,12 @@ def test_texts_are_strips_and_streams_without_fields_ticks() -> None:
     spec = "stream s (k string) window w match [k is not null and k = 'a']+"
     chart = drawn(spec, {"k": ["a", "a", None, "b"]})
     rows = [(row["x"], row["x2"], row["y"]) for row in chart["datasets"]["events0"]]
-    assert rows == [(0, 1, "a"), (2, 2, "NULL"), (3, 3, "b")]  # from the first to the last event
+    assert rows == [(0, 0, "a"), (1, 1, "a"), (2, 2, "NULL"), (3, 3, "b")]  # only where events are
+    chart = drawn(spec, {"k": ["a"] * 900 + ["b"] * 300}, width=100)
+    assert [(row["x"], row["x2"]) for row in chart["datasets"]["events0"]] == [
+        (0, 899),
+        (900, 1199),
+    ]
     chart = drawn("stream s (ts int) order by ts window w match any", {"ts": [3, 1, 2]})
     assert chart["datasets"]["events0"] == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
 

@@ -373,7 +373,7 @@ def _strip(panel: Panel, field: str, rows: Rows, values: Sequence[str]) -> Json:
     top, height = {"expr": f"height - {STRIP}"}, {"expr": "height"}
     tick = {"type": "tick", "clip": True, "opacity": 1, "thickness": TICK, "size": STRIP, "y": {"expr": f"height - {STRIP / 2}"}}  # fmt: skip
     return {
-        "layer": [  # from the first to the last event with a value; a single event is a tick
+        "layer": [  # an event is a tick, and events side by side with one value are a bar
             {
                 "mark": {"type": "rect", "clip": True, "y": top, "y2": height},
                 "encoding": {**encoding, "x2": {"field": "x2"}},

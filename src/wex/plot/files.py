@@ -123,7 +123,8 @@ def svg_of(chart: alt.VConcatChart) -> str:
 
     text = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[])
     head, bracket, body = _renumbered(text).partition(">")
-    head = head.replace('class="marks"', 'class="marks wex-plot"', 1)
+    fitting = 'class="marks wex-plot" style="max-width: 100%; height: auto"'
+    head = head.replace('class="marks"', fitting, 1)
     return f"{head}{bracket}<style>{colours('.wex-plot', values=ROLES)}\n{RULES}</style>{body}"
 
 

@@ -421,7 +421,7 @@ class Chart {
     for (let i = from; i < to; i++) {
       const x = series.strip_x.values[i], x2 = series.strip_end.values[i], code = series.strip_code.values[i];
       if (x2 < a || x > b) continue;
-      // From the first to the last event with a value; a single event is a tick.
+      // An event is a tick, and events side by side with one value are a bar.
       const left = Math.max(this.left, this.x(x) - 1), width = Math.min(this.left + this.width, this.x(x2) + 1) - left;
       c.fillStyle = this.valueColour(code);
       c.fillRect(left, top + 16, width, bottom - top - 16);

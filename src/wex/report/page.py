@@ -91,7 +91,7 @@ def asset(name: str) -> str:
     return (files("wex.report") / name).read_text("utf-8")
 
 
-def _graph(picture: str) -> str:
+def graph_box(picture: str) -> str:
     """Return a drawing in a box; one that would be too small on a narrow page scrolls there."""
     width = re.search(r'\bwidth="([\d.]+)"', picture)
     wide = width is not None and float(width[1]) > WIDEST_SCALED
@@ -106,7 +106,7 @@ def automata(seen: StreamWindows) -> str:
 
         drawings = (draw(seen.spec, window=name) for name in seen.names)
         return "".join(
-            f'<div class="picture">{"".join(_graph(part.svg) for part in drawing.parts)}</div>'
+            f'<div class="picture">{"".join(graph_box(part.svg) for part in drawing.parts)}</div>'
             for drawing in drawings
         )
     names = names_of_lets(meaning)
