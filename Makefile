@@ -51,6 +51,7 @@ bench-peers: setup  ## Compare with Flink SQL: matches and speed (installs Flink
 	$(BIN)/python -m benchmarks.peers
 
 docs: $(READY)  ## Build the documentation into docs/_build/html
+	$(BIN)/python docs/make_pages.py
 	$(BIN)/python docs/make_pictures.py
 	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"

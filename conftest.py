@@ -5,7 +5,7 @@
   know the last one as `last_spec`.
 - a `wex` or `csv` block behind a comment `<!-- file: NAME -->` is written to that file, too.
 - `console` blocks run: `$ command` and what it prints.
-- the files of a recipe (`{recipe} NAME`) are copied to the folder; its spec is the last one of the page.
+- the files of a recipe (`<!-- {recipe} NAME -->`) are copied to the folder; its spec is the last one of the page.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _write_file(example: Example) -> None:
 
 
 def _recipes(document: Document) -> Iterator[Region]:
-    for match in re.finditer(r"^```\{recipe\} (\S+)$", document.text, re.MULTILINE):
+    for match in re.finditer(r"^<!-- \{recipe\} (\S+) -->$", document.text, re.MULTILINE):
         yield Region(match.start(), match.end(), match[1], _copy_recipe)
 
 

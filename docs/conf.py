@@ -17,7 +17,7 @@ from wex.draw.highlight import TOKENS
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
-from file_names import with_captions
+from page_text import for_the_site
 from pictures import Drawing, Plot
 from recipes import Recipe, Windows
 
@@ -82,7 +82,7 @@ autodoc_member_order = "bysource"
 
 
 def setup(app: Sphinx) -> None:
-    """Register lexers and directives, and show the names of files above their blocks."""
+    """Register lexers and directives, and how pages are read."""
     for name, lexer in (
         ("wex", WexLexer),
         ("wex-wrong", WexLexer),
@@ -95,12 +95,12 @@ def setup(app: Sphinx) -> None:
     app.add_directive("windows", Windows)
     app.add_directive("plot", Plot)
     app.add_directive("drawing", Drawing)
-    app.connect("source-read", name_blocks)
+    app.connect("source-read", read_page)
 
 
-def name_blocks(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Put the names of files above the blocks of a page."""
-    source[0] = with_captions(source[0])
+def read_page(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Show the directives of a page in place of what is read without the site."""
+    source[0] = for_the_site(source[0])
 
 
 myst_heading_anchors = 3  # headings that links point to

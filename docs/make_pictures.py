@@ -6,7 +6,9 @@ built. A test checks that they are current.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import wex
 from wex import examples
@@ -15,38 +17,63 @@ from wex.draw.timeline import held_timeline
 from wex.plot.files import save
 from wex.spec import meaning
 
-FOLDER = Path(__file__).parent / "pictures"
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from make_pages import file_of
+from page_text import Part, parts_of
+from pictures import WIDTHS, events_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import altair as alt
+
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "pictures"
 CHART = "stocks.svg"
 UNBOUNDED = "stream readings (temp real) window hot match [temp > 90] any* [temp < 80]"
-SLIDING = "stream readings (temp real) window hour match any{60}"
 
 
 def pictures() -> dict[str, str]:
     """Return the content of each picture, by the name of its file."""
-    trend = examples.spec("trend")
     report = wex.check(UNBOUNDED)
     held = held_timeline(meaning(report.spec), 0, report["hot"])
     assert held is not None
-    shown = html_of(wex.check(trend))
+    shown = html_of(wex.check(examples.spec("trend")))
     assert shown is not None
     return {
-        "trend-automata.svg": wex.draw(trend).svg,
-        "trend-regions.svg": wex.draw(trend, "regions").svg,
-        "peak-regions.svg": wex.draw(examples.spec("arrhythmia"), "regions").svg,
-        "hour-automata.svg": wex.draw(SLIDING).svg,
         "hot-stream.svg": held[1].svg("a stream on which starts are held"),
         "trend-report.html": shown,
+        **{
+            name: wex.draw(
+                file_of(page, part.arguments[0]), part.options.get("what", "automata")
+            ).svg
+            for name, page, part in shown_by("drawing")
+        },
     }
 
 
-def write_charts() -> None:
-    """Write the charts that README.md shows; their letters are as wide as the fonts of this machine."""
-    chart = wex.plot(examples.spec("stocks"), examples.data("stocks"), key="AAPL")
-    save(chart, FOLDER / CHART)
+def charts() -> dict[str, alt.VConcatChart]:
+    """Return the charts that README.md and pages show, by the names of their files."""
+    shown = {CHART: wex.plot(examples.spec("stocks"), examples.data("stocks"), key="AAPL")}
+    for name, page, part in shown_by("plot"):
+        spec, data = (file_of(page, argument) for argument in part.arguments)
+        shown[name] = wex.plot(spec, events_of(spec, data), width=WIDTHS["wide"])
+    return shown
+
+
+def shown_by(kind: str) -> Iterator[tuple[str, Path, Part]]:
+    """Yield the parts of pages that show a picture of a kind, with its file and the page."""
+    for page in sorted(DOCS.glob("*.md")):
+        for part in parts_of(page.read_text("utf-8")):
+            if part.kind == kind and part.picture is not None:
+                yield Path(part.picture).name, page, part
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    write_charts()
+    for name, chart in charts().items():  # letters are as wide as the fonts of this machine
+        save(chart, FOLDER / name)
     for name, content in pictures().items():
         (FOLDER / name).write_text(f"{content}\n", "utf-8")

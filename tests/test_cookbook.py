@@ -1,9 +1,13 @@
-"""The recipes of the cookbook: the data, the windows and the verdict of each page are the true ones."""
+"""The recipes of the cookbook: the data, the windows and the verdict of each page are the true ones.
+
+Pages also show them where nobody builds the site.
+"""
 
 from __future__ import annotations
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +69,43 @@ def test_the_page_names_the_verdict_of_the_analysis(name: str) -> None:
     page = (COOKBOOK / name / "index.md").read_text("utf-8")
     (verdict,) = re.findall(r"`wex check` says `([^`]+)`", page)
     assert verdict in lines
+
+
+# --- Pages that are read without the site
+
+DOCS = COOKBOOK.parent
+DIRECTIVE = re.compile(r"^[`~]{3}\{(\w[\w-]*)\}", re.MULTILINE)
+
+
+def test_what_pages_show_without_the_site_is_current(update_golden: bool) -> None:
+    """`make docs` writes it, as `--update-golden` does."""
+    for page, text in runpy.run_path(str(DOCS / "make_pages.py"))["pages"]().items():
+        if update_golden:
+            page.write_text(text, "utf-8")
+        assert page.read_text("utf-8") == text
+
+
+def test_pages_can_be_read_without_the_site() -> None:
+    """No directive hides what a page shows, and every picture is there."""
+    for page in (path for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts):
+        text = page.read_text("utf-8")
+        # The docstrings of the API, and the HTML of a notebook, are nowhere else.
+        assert set(DIRECTIVE.findall(text)) <= {"eval-rst", "raw"}, page
+        for picture in re.findall(r"!\[[^]]*\]\(([^):]+)\)", text):
+            assert (page.parent / picture).exists(), (page, picture)
+    for name in RECIPES:
+        page = (COOKBOOK / name / "index.md").read_text("utf-8")
+        assert recipe_file(name, ".wex").read_text("utf-8") in page
+        assert all(f"({name}{ending})" in page for ending in (".wex", ".csv", ".windows.csv"))
+
+
+def test_the_site_shows_directives_instead() -> None:
+    sys.path.insert(0, str(DOCS / "_extensions"))
+    for_the_site = runpy.run_path(str(DOCS / "_extensions" / "page_text.py"))["for_the_site"]
+    page = for_the_site((DOCS / "tutorial.md").read_text("utf-8"))
+    assert "```{windows} alarm.wex fridges.csv\n```" in page
+    assert "```{plot} warm.wex fridges.csv\n:alt: The temperatures of two fridges" in page
+    assert "```{code-block} py\n:caption: job.py\n" in page
+    assert "<!-- end -->" not in page
+    index = for_the_site((DOCS / "index.md").read_text("utf-8"))
+    assert index.count("```{toctree}\n:hidden:\n") == 4

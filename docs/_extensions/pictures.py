@@ -7,20 +7,22 @@ or are blocks of it that are named by a comment, `<!-- file: NAME -->`.
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
+from page_text import content_of
 from sphinx.util.docutils import SphinxDirective
 
 import wex
 from wex.engine.files.reading import read_table
 from wex.plot.files import save
+from wex.report.page import graph_box
 from wex.spec import meaning
 
 if TYPE_CHECKING:
@@ -43,11 +45,10 @@ class NamedFiles(SphinxDirective):
         if file.exists():
             self.env.note_dependency(str(file))
             return file.read_text("utf-8")
-        block = rf"^<!-- file: {re.escape(name)} -->\n```[\w-]+\n(.*?)^```"
-        found = re.search(block, page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-        if found is None:
+        block = content_of(page.read_text("utf-8"), name)
+        if block is None:
             raise self.error(f"there is no file {name} beside this page, and no block in it")
-        return found[1]
+        return block
 
     def parsed(self, lines: list[str]) -> list[nodes.Node]:
         """Return the nodes of some lines of Markdown."""
@@ -74,25 +75,26 @@ class Plot(NamedFiles):
         """Return the pictures, of which the style sheet shows one."""
         spec, data = map(self.content_of, self.arguments)
         text = self.options.get("alt", f"the data of {self.arguments[1]}, with the windows in it")
-        images = []
-        for name, width in WIDTHS.items():
-            path = self.plotted(spec, data, width)
-            images.append(nodes.image(uri=path, alt=text, classes=[name]))
-        return images
+        shown = "".join(
+            f'<div class="plot {name}" role="img" aria-label="{html.escape(text)}">{self.plotted(spec, data, width)}</div>'
+            for name, width in WIDTHS.items()
+        )
+        return [nodes.raw("", shown, format="html")]
 
     def plotted(self, spec: str, data: str, width: int) -> str:
-        """Return the path of a plot, which is made unless there is one of the same content."""
+        """Return a plot as SVG, which is made unless there is one of the same content."""
         code = "".join(path.read_text("utf-8") for path in sorted(CODE.rglob("*.py")))
         field = self.options.get("field")
         content = repr((spec, data, width, field, code)).encode()
         stem = Path(self.arguments[0]).stem
-        path = f"{FOLDER}/{stem}-{hashlib.sha256(content).hexdigest()[:12]}.svg"
-        target = Path(self.env.srcdir) / path
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        target = Path(self.env.srcdir) / FOLDER / f"{stem}-{digest}.svg"
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             chart = wex.plot(wex.parse(spec), events_of(spec, data), width=width, field=field)
             save(chart, target)
-        return f"/{path}"
+        # The clip paths of all plots of a page need names of their own.
+        return re.sub(r'("|#)(clip\d+)(?=["\)])', rf"\1\2-{digest}", target.read_text("utf-8"))
 
 
 class Drawing(NamedFiles):
@@ -104,8 +106,5 @@ class Drawing(NamedFiles):
         """Return the drawing as a part of the page."""
         spec = wex.parse(self.content_of(self.arguments[0]))
         what, window = self.options.get("what", "automata"), self.options.get("window")
-        drawing = wex.draw(spec, what, window)
-        # Each graph by itself: on a narrow screen they stand below each other.
-        single = [replace(drawing, groups=[[panel]]) for group in drawing.groups for panel in group]
-        shown = "".join(part.svg for part in single)
+        shown = "".join(graph_box(part.svg) for part in wex.draw(spec, what, window).parts)
         return [nodes.raw("", f'<div class="drawing">{shown}</div>', format="html")]

@@ -57,12 +57,15 @@ class Windows(NamedFiles):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         spec, data = map(self.content_of, self.arguments)
-        found = wex.find(spec, events_of(spec, data))
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "windows.csv"
-            write_table(found, path)
-            windows = rows(path)
-        return self.parsed(table(windows, f"The windows of `{self.arguments[0]}`"))
+        return self.parsed(table(found(spec, data), f"The windows of `{self.arguments[0]}`"))
+
+
+def found(spec: str, data: str) -> list[list[str]]:
+    """Return the windows of a spec in the text of a CSV file, as rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "windows.csv"
+        write_table(wex.find(spec, events_of(spec, data)), path)
+        return rows(path)
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -81,7 +84,14 @@ def included(name: str, language: str, lines: int = 0) -> list[str]:
 
 
 def table(windows: list[list[str]], title: str) -> list[str]:
-    """Return the text of a table of windows: keys, times and measures."""
+    """Return the directive of a table of windows, with its title above it."""
+    told, (header, *body) = plain_table(windows)
+    header = header.replace("_", f"_{BREAK}")
+    return [f"~~~{{table}} {title}: {told}", ":class: windows", "", header, *body, "~~~", ""]
+
+
+def plain_table(windows: list[list[str]]) -> tuple[str, list[str]]:
+    """Return how many windows there are, and when, and a table of their keys, times and measures."""
     header, *body = windows
     many = len(body) > WINDOW_ROWS + 2
     columns = list(zip(*(body[:WINDOW_ROWS] if many else body), strict=True))
@@ -97,12 +107,9 @@ def table(windows: list[list[str]], title: str) -> list[str]:
         begin, when = 5, f", in {times[0][:4]}"
     end = 19 if any(text[16:19] not in ("", ":00") for text in times) else 16
     cells = [[shortened(text, begin, end) for text in columns[i]] for i in shown]
-    lines = [f"~~~{{table}} {title}: {more}{when}", ":class: windows", ""]
-    lines += [
-        line(header[i].replace("_", f"_{BREAK}") for i in shown),
-        line("---:" if all(map(is_number, column)) else "---" for column in cells),
-    ]
-    return [*lines, *(line(row) for row in zip(*cells, strict=True)), "~~~", ""]
+    rule = line("---:" if all(map(is_number, column)) else "---" for column in cells)
+    rows_shown = (line(row) for row in zip(*cells, strict=True))
+    return f"{more}{when}", [line(header[i] for i in shown), rule, *rows_shown]
 
 
 def line(cells: Iterable[str]) -> str:

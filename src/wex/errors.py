@@ -5,9 +5,11 @@ Every mistake of a user raises a WexError with a stable code and a hint on how t
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -264,3 +266,35 @@ def did_you_mean(word: str, candidates: Iterable[str], otherwise: str) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
     return f"{otherwise} {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def hint_for_path(path: str, otherwise: str) -> str:
+    """Return a hint that names the existing path most similar to one that does not exist."""
+    similar = _similar_path(path)
+    return otherwise if similar is None else f"did you mean `{similar}`?"
+
+
+def _similar_path(path: str) -> str | None:
+    """Return an existing path whose every part is the given one or the most similar; None: there is none.
+
+    Names are compared without their endings: those make all files of one kind similar.
+    """
+    anchor = Path(path).anchor
+    similar = Path(anchor)
+    try:
+        for name in Path(path).parts[bool(anchor) :]:
+            meant: str | None = name
+            if not os.path.lexists(similar / name):
+                names = [entry.name for entry in similar.iterdir()]
+                stem = closest(_stem(name), map(_stem, names))
+                meant = closest(name, (each for each in names if _stem(each) == stem), 0)
+            if meant is None:
+                return None
+            similar /= meant
+    except (OSError, ValueError):  # a folder that cannot be read, a file as a folder, a NUL
+        return None
+    return None if similar == Path(path) else str(similar)
+
+
+def _stem(name: str) -> str:
+    return name.lstrip(".").partition(".")[0] or name

@@ -66,11 +66,24 @@ def is_false(
             wrong = not oracle.hopeless()
         case Kind.NOT_REACHED:
             wrong = _reached(oracle, finding)
+        case Kind.UNUSED_LET:
+            wrong = _is_used(oracle, finding)
         case Kind.AMBIGUOUS_LABELS:
             wrong = not _is_ambiguous(oracle, report)
         case _:
             raise TypeError(finding.kind)
     return wrong
+
+
+def _is_used(oracle: Oracle, finding: Finding) -> bool:
+    """Tell whether a spec needs some of the lets that are called unused."""
+    unused = re.findall("`([^`]*)`", finding.text)
+    lets = tuple(let for let in oracle.spec.lets if let.name.text not in unused)
+    try:
+        wex.parse(str(replace(oracle.spec, lets=lets)))
+    except wex.SpecError:
+        return True
+    return False
 
 
 def _quoted(finding: Finding) -> str:

@@ -48,6 +48,11 @@ few = settings(max_examples=max(10, settings.default.max_examples // 10))  # typ
             X + "assume [x > 0]* window w match [x > 0] | [x < 0] any",
             "2 of 3 kinds of events of `w` never occur",
         ),
+        (X + "let up = x > x[-1] window w match any", "no window or assumption uses the let `up`"),
+        (
+            X + "let d = x - x[-1] let up = d > 0 let half = x / 2 window w match [half > 0]",
+            "no window or assumption uses the lets `d`, `up`",
+        ),
     ],
 )
 def test_findings(text: str, said: str) -> None:
@@ -57,6 +62,15 @@ def test_findings(text: str, said: str) -> None:
 def test_nothing_is_odd_about_a_good_spec() -> None:
     report = wex.check(wex.parse(X + "window w match [x > x[-1]]{3}"))
     assert report.findings == report["w"].findings == ()
+    for used in (
+        "assume [d > 0]* window w match any",
+        "let up = d > 0 window w where up(begin)",
+        "window w match any measure max(d) as top",
+        "window w runs of d",
+        "window w match any until [d > 0]",
+    ):
+        text = f"{X} let d = x - x[-1] {used}"
+        assert not [one for one in wex.check(text).findings if one.kind is Kind.UNUSED_LET], used
 
 
 @pytest.mark.parametrize(

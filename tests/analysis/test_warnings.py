@@ -13,6 +13,9 @@ import pytest
 
 import wex
 from wex.analysis import boundedness_guard as warned
+from wex.cli.verdicts import lines
+from wex.draw.timeline import held_timeline
+from wex.spec import meaning
 
 UNBOUNDED = "stream s (x int) window w match [x > 0]* [x < 0]"
 LOGGER = logging.getLogger("wex")
@@ -63,6 +66,25 @@ def test_a_refusal_says_what_helps() -> None:
     assert str(caught.value.hint).startswith(
         "with `keep disjoint` it holds at most 1 start; or pass"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("stream s (x real) window w match any any* [x < 0]", 6),
+        ("stream s (t timestamp, x int) order by t window w match any+ within 1 hour", 4),
+        (UNBOUNDED, 3),
+    ],
+)
+def test_a_refusal_and_a_report_show_the_same_stream(text: str, count: int) -> None:
+    with pytest.raises(wex.UnboundedError) as caught:
+        warned.refuse_unbounded(wex.parse(text))
+    assert f" holds {count} at its end, and so on" in caught.value.message
+    report = wex.check(text)
+    assert f"    for example, {count} starts held at the end of this stream:" in lines(report)
+    timeline = held_timeline(meaning(report.spec), 0, report["w"])
+    assert timeline is not None
+    assert timeline[1].events == caught.value.witness.num_rows
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,55 @@ def test_mistakes(args: list[str], message: str) -> None:
     assert "Traceback" not in done.stderr.decode()
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["find", "a b.csv", "trend.wex", "--json"], "wex find trend.wex 'a b.csv' --json"),
+        (["find", "a b.csv", "c.csv", "trend.wex"], "wex find trend.wex c.csv 'a b.csv'"),
+        (["find", "-", "trend.wex"], "wex find trend.wex -"),
+        (["plot", "c.csv", "trend.wex", "-o", "x.svg"], "wex plot trend.wex c.csv -o x.svg"),
+        (["report", "c.csv", "--input", "trend.wex", "-o", "x.html"], "wex report trend.wex --input c.csv -o"),
+        (["run", "c.csv", "--input", "trend.wex", "--output", "x"], "wex run trend.wex --input c.csv"),
+    ],
+)  # fmt: skip
+def test_a_spec_and_data_in_the_wrong_order(args: list[str], message: str) -> None:
+    done = run(*args)
+    assert done.returncode == 2
+    assert f"are swapped, the spec comes first: {message}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "draw"])
+def test_data_in_the_place_of_a_spec(command: str) -> None:
+    done = run(command, str(DATA / "stocks.csv"))
+    assert done.returncode == 2
+    first, hint = done.stderr.decode().splitlines()
+    assert first.startswith("error[not-a-spec]")
+    assert first.endswith("its content is not a spec")
+    assert hint == "  = help: give the path of a spec file"
+
+
+def test_similar_names_of_files_are_proposed(tmp_path: Path) -> None:
+    for name in ("trend.wex", "prices.csv", "prices.parquet", "trades.csv"):
+        (tmp_path / "data" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "data" / name).touch()
+    for given, meant in {
+        "data/trnd.wex": "data/trend.wex",
+        "data/price.csv": "data/prices.csv",
+        "data/price.parquet": "data/prices.parquet",
+        "daat/trade": "data/trades.csv",
+    }.items():
+        with pytest.raises(wex.WexError) as caught:
+            wex.load(tmp_path / given)
+        assert caught.value.hint == f"did you mean `{tmp_path / meant}`?"
+        with pytest.raises(wex.WexError) as caught:
+            wex.find_in_file(examples.spec("stocks"), tmp_path / given)
+        assert caught.value.hint == f"did you mean `{tmp_path / meant}`?"
+    for given in ("data/volumes.csv", "elsewhere/trend.wex", "data/trend.wex/x"):
+        with pytest.raises(wex.WexError) as caught:
+            wex.load(tmp_path / given)
+        assert caught.value.hint == "give the path of a spec file"
+
+
 def test_values_that_do_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("symbol,day,price\nA,2026-01-01,1.5\nA,2026-01-02,cheap\n")

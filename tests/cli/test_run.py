@@ -66,7 +66,7 @@ def test_the_job_of_the_tutorial(tmp_path: Path) -> None:
         block = re.search(rf"<!-- file: {name} -->\n```\w+\n(.*?)```", page, re.DOTALL)
         assert block
         (tmp_path / name).write_text(block[1])
-    job = re.search(r":caption: job.py\n\n(.*?)```", page, re.DOTALL)
+    job = re.search(r"<!-- file: job.py -->\n```py\n(.*?)```", page, re.DOTALL)
     assert job
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
@@ -102,12 +102,54 @@ def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
         assert not out.exists()
 
 
+def test_a_traceback_has_no_lines_for_programs(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("symbol,ts,price\nA,2026-01-31 10:00:00,\n")
+    args = ("--input", str(tmp_path / "bad.csv"), "--output", str(tmp_path / "out"), "--debug")
+    done = run("run", str(TREND), *args)
+    assert b"Traceback" in done.stderr
+    assert b"WorkerError: error[null]" in done.stderr
+    assert b"[wex:" not in done.stderr
+
+
 def test_calls_that_are_wrong_need_no_spark(tmp_path: Path) -> None:
     done = run("run", str(TREND), "--input", "x")
     assert done.returncode == 2
     assert b"--output" in done.stderr
     done = run("run", str(TREND), "--input", "x", "--output", "y", "--conf", "nonsense")
     assert (done.returncode, b"name=value" in done.stderr) == (2, True)
+
+
+def test_paths_on_this_machine_are_checked_before_spark_starts(tmp_path: Path) -> None:
+    """Spark could not start here: there is no Java."""
+    (tmp_path / "prices.csv").write_text("symbol,ts,price\n")
+    (tmp_path / "there").mkdir()
+
+    def message(*args: str, **environment: str) -> str:
+        output = () if "--output" in args else ("--output", str(tmp_path / "out"))
+        done = run("run", str(TREND), *args, *output, JAVA_HOME="/nowhere", **environment)
+        assert done.returncode == 2, done.stderr
+        return done.stderr.decode()
+
+    prices, pattern = str(tmp_path / "prices.csv"), str(tmp_path / "{prices,other}.[c]sv")
+    for wrong in (str(tmp_path / "price.csv"), f"file://{tmp_path}/price.csv"):
+        assert f"error[no-file]: {wrong} does not exist" in message("--input", wrong)
+        assert f"did you mean `{prices}`?" in message("--input", wrong)
+    assert "no file matches" in message("--input", str(tmp_path / "{x,y}*.csv"))
+    exists = message("--input", prices, "--output", str(tmp_path / "there"))
+    assert "error[output-exists]" in exists
+    inside = message("--input", prices, "--output", f"{prices}/out", "--mode", "append")
+    assert f"{prices} is not a folder" in inside
+    # These are left to Spark, which does not start.
+    for others in (
+        ("--input", pattern),
+        ("--input", prices, "--output", str(tmp_path / "there"), "--mode", "overwrite"),
+        ("--input", "hdfs://host/none.csv"),
+        ("--input", "s3a://bucket/none.csv", "--output", "s3a://bucket/out"),
+        ("--input", "none.csv", "--conf", "spark.hadoop.fs.defaultFS=hdfs://host"),
+        ("--input", "none", "--input-format", "delta"),
+    ):
+        assert "error[no-spark]: Spark did not start" in message(*others), others
+    assert "error[no-spark]" in message("--input", "none.csv", HADOOP_CONF_DIR="/etc")
 
 
 def test_the_demo(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import sys
 from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given
@@ -18,15 +19,14 @@ from hypothesis import strategies as st
 import wex
 from tests.draw.graphs import HOSTILE, HOSTILE_SPEC
 from wex import examples
-from wex.draw import drawing as drawing_module
-from wex.draw import layout
 from wex.draw.dot import dot_of
 from wex.draw.drawing import Drawing
 from wex.draw.graph import Graph, Node, arrows_of
 from wex.draw.panels import Panel
 from wex.draw.svg import in_theme
-from wex.draw.theme import PALETTE
 from wex.draw.timeline import Timeline, timeline_of
+from wex.plot.files import svg_of
+from wex.plot.theme import PALETTE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "drawings"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -230,18 +230,18 @@ def test_wrong_arguments_are_errors_with_hints(tmp_path: Path) -> None:
 
 
 def test_without_igraph_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sys.modules["wex.plot"], "find_spec", lambda _name: None)
     code, hint = error_code(examples.spec("trend"))
-    assert code == "no-igraph"
+    assert code == "no-pictures"
     assert "wex-windows[pictures]" in hint
 
 
 def test_without_vl_convert_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = wex.draw(examples.spec("trend"))
-    monkeypatch.setattr(drawing_module, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sys.modules["wex.plot"], "find_spec", lambda _name: None)
     with pytest.raises(wex.WexError, match=r"wex-windows\[pictures\]") as caught:
         drawing.png()
-    assert caught.value.code == "no-vl-convert"
+    assert caught.value.code == "no-pictures"
 
 
 # --- The pictures of the documentation
@@ -250,10 +250,16 @@ def test_without_vl_convert_the_error_says_what_to_install(monkeypatch: pytest.M
 def test_the_pictures_of_the_documentation_are_current(update_golden: bool) -> None:
     """`make docs` makes them, as `--update-golden` does."""
     script = runpy.run_path(str(DOCS / "make_pictures.py"))
-    made, chart = script["pictures"](), script["CHART"]
+    made, charts = script["pictures"](), script["charts"]()
     for name, content in made.items():
         if update_golden:
             (DOCS / "pictures" / name).write_text(f"{content}\n", "utf-8")
         assert (DOCS / "pictures" / name).read_text("utf-8") == f"{content}\n"
-    assert {path.name for path in (DOCS / "pictures").iterdir()} == {*made, chart}
-    assert "10 windows" in (DOCS / "pictures" / chart).read_text("utf-8")
+    assert {path.name for path in (DOCS / "pictures").iterdir()} == {*made, *charts}
+    for name, chart in charts.items():  # letters are as wide as the fonts of a machine
+        shown = (DOCS / "pictures" / name).read_text("utf-8")
+        (style,) = re.findall("<style>.*?</style>", svg_of(chart), re.DOTALL)
+        assert style in shown
+        for view in chart.to_dict()["vconcat"]:
+            assert escape(view.get("title", {}).get("text", "")) in shown
+            assert view.get("title", {}).get("subtitle", "") in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,8 +16,10 @@ import pytest
 
 import wex
 from tests.cli.commands import run
+from tests.draw.test_drawings import contrast
 from wex import examples
-from wex.plot.files import save
+from wex.plot.files import save, svg_of
+from wex.plot.theme import NEUTRAL, PALETTE, WINDOW_COLOURS
 
 STOCKS = Path(examples.__file__).parent / "data" / "stocks.wex"
 CSV = STOCKS.with_suffix(".csv")
@@ -88,9 +91,63 @@ def test_missing_and_infinite_values_are_gaps() -> None:
 def test_texts_are_strips_and_streams_without_fields_ticks() -> None:
     spec = "stream s (k string) window w match [k is not null and k = 'a']+"
     chart = drawn(spec, {"k": ["a", "a", None, "b"]})
-    assert [row["y"] for row in chart["datasets"]["events0"]] == ["a", "NULL", "b"]
+    rows = [(row["x"], row["x2"], row["y"]) for row in chart["datasets"]["events0"]]
+    assert rows == [(0, 0, "a"), (1, 1, "a"), (2, 2, "NULL"), (3, 3, "b")]  # only where events are
+    chart = drawn(spec, {"k": ["a"] * 900 + ["b"] * 300}, width=100)
+    assert [(row["x"], row["x2"]) for row in chart["datasets"]["events0"]] == [
+        (0, 899),
+        (900, 1199),
+    ]
     chart = drawn("stream s (ts int) order by ts window w match any", {"ts": [3, 1, 2]})
     assert chart["datasets"]["events0"] == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
+
+
+def test_a_value_has_one_colour_in_all_streams() -> None:
+    spec = "stream s (k string, page string) partition by k window w match [page = 'a']"
+    chart = drawn(spec, {"k": ["1", "1", "2", "2"], "page": ["a", "b", "b", "c"]})
+    strips = [view["layer"][1]["layer"] for view in chart["vconcat"] if len(view.get("layer", [])) == 2
+              and "layer" in view["layer"][1]]  # fmt: skip
+    scales = [part["encoding"]["color"]["scale"] for strip in strips for part in strip]
+    first, second = (dict(zip(s["domain"], s["range"], strict=True)) for s in scales[::2])
+    assert (first.keys(), second.keys()) == ({"a", "b"}, {"b", "c"})
+    assert first["b"] == second["b"]
+    assert len({first["a"], first["b"], second["c"]}) == 3
+
+
+def test_a_chart_follows_the_page(tmp_path: Path) -> None:
+    """Whatever Vega writes in a colour of paper or ink has a rule with a colour of the theme."""
+    spec = "stream s (k string, x int) partition by k window w match [x > 0] window v match any any"
+    chart = wex.plot(spec, {"k": ["a", "a"], "x": [1, 2]})
+    picture = svg_of(chart)
+    root = ET.fromstring(picture)
+    assert root.attrib["class"] == "marks wex-plot"
+    style = root[0].text or ""
+    assert "prefers-color-scheme: dark" in style
+    assert "[data-theme=dark] .wex-plot" in style
+    for number, colour in enumerate(WINDOW_COLOURS["light"][:2]):
+        assert f'stroke="{colour}"' in picture
+        assert f'[stroke="{colour}"] {{ stroke: var(--wex-window-{number}); }}' in style
+    known = {
+        "none",
+        "white",
+        "#000",
+        "#888",
+        "#ddd",
+        "transparent",
+        NEUTRAL,
+        *WINDOW_COLOURS["light"],
+    }
+    assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', picture.partition("</style>")[2])) <= known
+    save(chart, tmp_path / "chart.html")
+    page = (tmp_path / "chart.html").read_text("utf-8")
+    assert not re.search("@(dark|colours|vega|specification)@", page)
+
+
+def test_colours_of_windows_are_those_of_a_report_and_seen_in_both_themes() -> None:
+    program = (files("wex.report") / "page.js").read_text("utf-8")
+    for theme, colours in WINDOW_COLOURS.items():
+        assert f"{theme}: [{', '.join(map(json.dumps, colours))}]" in program
+    assert all(contrast(colour, PALETTE["dark"]["paper"]) > 6 for colour in WINDOW_COLOURS["dark"])
 
 
 def test_the_streams_with_most_windows_are_drawn() -> None:

@@ -85,3 +85,7 @@ def test_a_strip_covers_every_event_and_says_where_values_differ(
     for first, last, code in zip(parts.first, parts.last, parts.codes, strict=True):
         own = set(codes[first : last + 1].tolist())
         assert own == {code} if code != SEVERAL else len(own) > 1
+    if len(parts.first) <= most:  # no part covers a column without events
+        columns = thinning.pixel_columns(np.arange(len(codes)), count)
+        for first, last in zip(parts.first, parts.last, strict=True):
+            assert (np.diff(columns[first : last + 1]) <= 1).all()

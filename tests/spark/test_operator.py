@@ -13,6 +13,7 @@ import pytest
 
 import wex
 from tests.spark.cases import letters, rows
+from wex.engine.event_rows import window_count
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Rules
 from wex.engine.streaming.worker_errors import WorkerError
@@ -84,8 +85,9 @@ def test_an_equivalent_spec_goes_on_and_another_is_refused() -> None:
     handle, results = Handle(), []
     for part, text in enumerate((SPEC, SAME, SPEC)):
         row = run(handle, text, table.slice(300 * part, 300))
-        results += [from_ipc(row["windows"])]
+        results += [from_ipc(row["packed"])]
         assert (row["processed"], row["late"], row["streams"]) == (300, 0, 4)
+        assert row["windows"] == results[-1].num_rows
     expected = wex.Processor(wex.parse(SPEC)).feed(table)
     assert rows(pa.concat_tables(results)) == rows(expected)
     with pytest.raises(WorkerError) as caught:
@@ -102,7 +104,8 @@ def test_rows_of_windows_go_on_with_an_equivalent_spec_but_not_without_rows() ->
     texts = [f"{text} within 5 events" for text in (SPEC, SAME)]
     for part, text in enumerate((*texts, texts[0])):
         row = run(handle, text, table.slice(300 * part, 300), with_rows=True)
-        results += [from_ipc(row["windows"])]
+        results += [from_ipc(row["packed"])]
+        assert row["windows"] == window_count(results[-1]) < results[-1].num_rows
     expected = wex.Processor(texts[0], rows=True).feed(table)
     assert expected.num_rows > 500
     assert rows(pa.concat_tables(results)) == rows(expected)
@@ -114,12 +117,12 @@ def test_rows_wait_for_the_watermark() -> None:
     table = market.trades(300, 2).sort_by("ts")
     handle = Handle()
     row = run(handle, SPEC, table, 0)
-    assert (row["windows"], row["buffered"], row["processed"]) == (None, 300, 0)
+    assert (row["packed"], row["windows"], row["buffered"], row["processed"]) == (None, 0, 300, 0)
     last = table["ts"][-1].value // 1000 + 1
     assert len(handle.timers) == 1
     row = run(handle, SPEC, table.slice(0, 1), last)
     assert (row["buffered"], row["processed"], row["late"]) == (0, 300, 1)
-    assert rows(from_ipc(row["windows"])) == rows(wex.Processor(wex.parse(SPEC)).feed(table))
+    assert rows(from_ipc(row["packed"])) == rows(wex.Processor(wex.parse(SPEC)).feed(table))
 
 
 def test_bad_rows_of_a_micro_batch_are_a_file(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_rate_is_checked_across_micro_batches() -> None:
             try:
                 for part, watermark in steps:
                     row = run(handle, RATED.format(limit), part, watermark)
-                    found += [] if row["windows"] is None else [from_ipc(row["windows"])]
+                    found += [] if row["packed"] is None else [from_ipc(row["packed"])]
             except WorkerError as raised:
                 error = recovered(raised)
                 assert isinstance(error, wex.DataError)

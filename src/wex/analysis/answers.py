@@ -60,6 +60,7 @@ class Kind(StrEnum):
     HOPELESS_STARTS = "hopeless-starts"  # starts that are held in vain
     NOT_REACHED = "not-reached"  # kinds of events or states that no stream has
     NO_STREAM_CONFORMS = "no-stream-conforms"  # an assumption that no stream meets
+    UNUSED_LET = "unused-let"  # a let that no window and no assumption uses
     EXCLUDES_NOTHING = "excludes-nothing"  # an assumption that every stream meets
 
     __repr__ = str.__repr__

@@ -6,14 +6,13 @@ A window that was not found at all gets a warning if the analysis knows why.
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Kind, Verdict
 from wex.analysis.counting.single import Starts
-from wex.analysis.describe import stream_in_words
+from wex.analysis.describe import example_stream, stream_in_words
 from wex.analysis.findings import of_window
 from wex.analysis.graphs import TooManyError
 from wex.analysis.labels import keeps_events, most_kept_events
@@ -22,7 +21,7 @@ from wex.analysis.regions.graph import Budget
 from wex.analysis.unsaid import of_unbounded
 from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
-from wex.errors import UnboundedError, WexError
+from wex.errors import UnboundedError
 from wex.spec import meaning as meaning_of
 from wex.spec import tree
 
@@ -39,7 +38,6 @@ _checked: dict[int, object] = {}  # by the hash of a spec: the call that has log
 QUICK = (50, 20_000)  # regions and steps of work: a warning may not take long
 REASONS = (Kind.NEVER_HOLDS, Kind.NEVER_HOLDS_HERE, Kind.NEVER_OCCURS, Kind.ONLY_AT_FIRST)
 FEW = 4096  # rows in which the names of windows are looked for first
-SHOWN_STARTS = 3  # open starts at the end of the stream that a refusal shows
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,11 @@ def refuse_unbounded(
     for window in _not_bounded(spec, most.regions, most.work):
         number, held = window.number, window.held
         line, stream = _line(window.name, held), None
-        if held.verdict is Verdict.UNBOUNDED:
-            with suppress(WexError):  # the analysis may have no such stream
-                stream = held.witness(SHOWN_STARTS)
-                shown = stream_in_words(held.meaning, number, stream)
-                line += f"; the stream {shown} holds {SHOWN_STARTS} at its end, and so on"
+        example = example_stream(held.meaning, number, held)
+        if example is not None:
+            stream, starts = example
+            shown = stream_in_words(held.meaning, number, stream)
+            line += f"; the stream {shown} holds {len(starts)} at its end, and so on"
         remedies = (found for found in window.findings if found.kind is Kind.REMEDY)
         advice = next(map(str, remedies), "bound it (see `wex check`)")
         hint = f"{advice}; or {override}"

@@ -168,8 +168,8 @@ def check(spec: SpecLike, effort: int | None = None) -> Report:
     spec = as_spec(spec)
     meaning = meaning_of(spec)
     windows = tuple(_window(meaning, index) for index in range(len(meaning.expanded.windows)))
-    of_assumptions = tuple(findings.of_assumptions(meaning))
-    return Report(spec, windows, of_assumptions, time.monotonic() - began)
+    of_spec = (*findings.of_assumptions(meaning), *findings.of_lets(spec))
+    return Report(spec, windows, of_spec, time.monotonic() - began)
 
 
 def _window(meaning: Meaning, index: int) -> WindowReport:

@@ -8,9 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.analysis.regions.graph import SILENT
+from wex.analysis.witness import events_of, held_starts
 from wex.compile.guards import as_written, deciding_parts, guards_of, predicates
 from wex.compile.measures import deciding_guard
 from wex.compile.to_predicate import predicate_of
+from wex.errors import WexError
 from wex.spec import tree
 from wex.spec.types import DATE, DURATION, TIMESTAMP
 from wex.theory.terms import (
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from wex.analysis.answers import Answer
     from wex.analysis.regions.contexts import Edge
     from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.window import CompiledWindow
@@ -43,6 +46,8 @@ EPOCH = datetime(1970, 1, 1)  # without a zone, as literals of a spec
 ANY = tree.Bool(True)
 MOST_SHOWN = 4  # of a path, in a sentence
 MOST_VALUES = 12  # of a field, in a sentence
+MOST_UNBOUNDED = 3  # starts to ask for where there is no bound
+MOST_STARTS = 8  # starts to ask for where there is one
 
 
 def named_guards(meaning: Meaning, compiled: CompiledWindow) -> dict[Guard, tree.Expr]:
@@ -126,6 +131,18 @@ def fields_read(meaning: Meaning, index: int) -> list[str]:
         for field in fields(deciding_guard(predicate, meaning.fields))
     }
     return [name for name in meaning.fields if name in read]
+
+
+def example_stream(meaning: Meaning, index: int, held: Answer) -> tuple[pa.Table, list[int]] | None:
+    """Return a short stream on which a window holds starts, and these starts; None: none is known."""
+    wanted = MOST_UNBOUNDED if held.bound is None else min(held.bound, MOST_STARTS)
+    if not wanted or held.verdict == "unknown":
+        return None
+    try:
+        stream = held.witness(wanted)
+    except WexError:
+        return None
+    return stream, held_starts(meaning, index, events_of(meaning, stream))
 
 
 def stream_in_words(meaning: Meaning, index: int, stream: pa.Table) -> str:

@@ -15,6 +15,7 @@ from wex.analysis.unsaid import unsaid
 from wex.automata.explore import explore
 from wex.compile.assumptions import assumption_automaton
 from wex.compile.stream_order import stream_order
+from wex.spec import tree
 from wex.theory import terms
 from wex.theory.solver import satisfiable
 from wex.theory.terms import Always
@@ -54,6 +55,25 @@ def _excludes_nothing(assumption: AssumptionAutomaton) -> bool:
         if assumption.live[state]
         for after in row
     )
+
+
+def of_lets(spec: tree.Spec) -> Iterator[Finding]:
+    """Yield the lets that neither a window nor an assumption uses, not even through another let."""
+    lets = {let.name.text: let for let in spec.lets}
+    used: set[str] = set()
+    waiting: list[tree.Node] = [*spec.windows, *spec.assumes]
+    while waiting:
+        names = {
+            part.name if isinstance(part, tree.Ref) else part.name.text
+            for part in tree.walk(waiting.pop())
+            if isinstance(part, tree.Ref | tree.Call)
+        }
+        waiting += [lets[name] for name in names & lets.keys() - used]
+        used |= names
+    unused = [f"`{name}`" for name in lets if name not in used]
+    if spec.windows and unused:
+        text = f"no window or assumption uses the {'let' if len(unused) == 1 else 'lets'} {', '.join(unused)}"
+        yield Finding(Kind.UNUSED_LET, text)
 
 
 def of_window(analysis: Analysis) -> Iterator[Finding]:

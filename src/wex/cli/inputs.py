@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -14,7 +16,8 @@ from wex.engine.files.options import in_python, in_shell, text_options
 from wex.engine.files.sources import STDIN
 from wex.engine.find import Request
 from wex.engine.input.key_filter import parse_keys
-from wex.errors import DataError
+from wex.errors import DataError, clean
+from wex.spec import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -108,10 +111,16 @@ def input_options(command: Callable[..., int]) -> Callable[..., int]:
     return decorated
 
 
-def check_inputs(*paths: str) -> None:
-    """Raise a UsageError if several of some paths stand for standard input."""
-    if paths.count(STDIN) > 1:
+def check_inputs(spec: str, *paths: str) -> None:
+    """Raise a UsageError if a spec and files were swapped, or if several are standard input."""
+    if (spec, *paths).count(STDIN) > 1:
         raise click.UsageError("- stands for standard input, which can be read once only")
+    swapped = next((path for path in paths if path.endswith(SUFFIX)), None)
+    if swapped is not None and not spec.endswith(SUFFIX):
+        words = {spec: swapped, swapped: spec}
+        command = shlex.join(["wex", *(words.get(word, word) for word in sys.argv[1:])])
+        message = f"{spec} and {swapped} are swapped, the spec comes first: {command}"
+        raise click.UsageError(clean(message))
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def plot(
     refuse_overwriting(Path(output), [path, *files])
     from wex.plot import require_pictures  # noqa: PLC0415
 
-    require_pictures()
+    require_pictures("altair", "vl_convert")
     from wex.plot.chart import plot as chart_of  # noqa: PLC0415  (loads the engine)
 
     spec = read_spec(path)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wex.cli import ENGINE_FAILED, FINDING, FINE, INTERRUPTED, MISTAKE
+from wex.cli.inputs import check_inputs
+from wex.cli.job_paths import check_folder, check_source, check_target, is_local
 from wex.cli.terminal import (
     PATH,
     Duration,
@@ -22,6 +24,7 @@ from wex.cli.terminal import (
     require_spark,
     warn_if_unbounded,
 )
+from wex.engine.streaming.worker_errors import without_seals
 from wex.errors import UnboundedError, WexError, counted
 
 if TYPE_CHECKING:
@@ -146,6 +149,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     With --stream, input that arrives later is processed, too: a job that is started again continues
     from --checkpoint.
     """
+    check_inputs(path, source)
     spec = read_spec(path)
     if not source and not (stream and input_format):
         raise click.UsageError("--input is missing: the file, folder or URL to read")
@@ -153,6 +157,11 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream requires --checkpoint, a folder for progress and state")
     if stream and mode == "overwrite":
         raise click.UsageError("--stream appends to the output; --mode overwrite is not possible")
+    if is_local(master, dict(conf)):
+        check_source(source, input_format, stream=stream)
+        check_target(target, output_format, new=mode == "error" and not stream)
+        for folder in (checkpoint if stream else None, bad_rows_to):
+            check_folder(folder or "")
     require_spark()
     from wex.engine.streaming.rules import with_order  # noqa: PLC0415
     from wex.spark.dead_letters import bad_row_handling  # noqa: PLC0415  (loads Spark)
@@ -217,7 +226,7 @@ def run_batch(
         summary = run_job(spark, spec, job, handling)
     except WexError as error:
         if debug:
-            traceback.print_exc()
+            click.echo(without_seals(traceback.format_exc()), err=True)
         warn_if_unbounded(spec)  # a possible cause of the failure
         if error.code == "spark-failed":
             fail(error)
@@ -262,7 +271,7 @@ def run_endless(
             total = watch(query, job, endless, show, lambda: bool(signals))
     except WexError as error:
         if debug:
-            traceback.print_exc()
+            click.echo(without_seals(traceback.format_exc()), err=True)
         fail(error)
         return ENGINE_FAILED if error.code == "spark-failed" else MISTAKE
     finally:
@@ -302,8 +311,8 @@ def bad_row_count(count: int, bad_rows: str, folder: str | None) -> str:
 
 def _count_line(counts: dict[str, int], rules: dict[str, Any]) -> str:
     return (
-        f"{counted(counts['processed'], 'event')} of {counted(counts['streams'], 'stream')},"
-        f" {counts['late']:,} late,"
+        f"{counted(counts['windows'], 'window')} in {counted(counts['processed'], 'event')}"
+        f" of {counted(counts['streams'], 'stream')}, {counts['late']:,} late,"
         f"{bad_row_count(counts['bad'], rules['bad_rows'], rules['bad_rows_to'])}"
         f" {counts['buffered']:,} waiting, {counted(counts['open'], 'start')} open,"
         f" {counted(counts['state_bytes'], 'byte')} of state"

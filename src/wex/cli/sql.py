@@ -10,7 +10,7 @@ import click
 from wex.cli import FINE
 from wex.cli.terminal import PATH, WIDE, Setting, deliver, reading_progress, require_spark
 from wex.engine.files.writing import check_output
-from wex.errors import SpecError, WexError, counted
+from wex.errors import SpecError, WexError, counted, hint_for_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +75,8 @@ def query_text(query: str) -> tuple[str, str]:
         return Path(query).read_text(encoding="utf-8"), query
     except (OSError, ValueError) as error:  # text that is not UTF-8 is a ValueError
         reason = getattr(error, "strerror", None) or "cannot read this file as UTF-8"
-        raise WexError("no-file", f"{query}: {reason}", "give the path of a query") from error
+        hint = hint_for_path(query, "give the path of a query")
+        raise WexError("no-file", f"{query}: {reason}", hint) from error
 
 
 def alone(reader: Reader, statement: Statement, tables: dict[str, str]) -> pa.Table | None:

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from wex import limits
 from wex.cli.tables import print_table
+from wex.engine.files.formats import named_format
 from wex.engine.kernels.compiled import before_compiling
 from wex.errors import SpecError, WexError, clean, counted
 from wex.spec import load, parse_bytes
@@ -82,7 +83,13 @@ def read_spec(path: str) -> Spec:
         if sys.stdin is None:
             raise WexError("no-file", "standard input is closed", "give the path of a spec file")
         return parse_bytes(sys.stdin.buffer.read(limits.current().spec_bytes + 1), "<stdin>")
-    return load(path)
+    try:
+        return load(path)
+    except SpecError as error:
+        if named_format(Path(path)) is None:
+            raise
+        message = f"{path} is data by its name, and its content is not a spec"
+        raise WexError("not-a-spec", message, "give the path of a spec file") from error
 
 
 def require_spark() -> None:

@@ -10,7 +10,7 @@ import click
 from wex import limits
 from wex.cli import FINE
 from wex.cli.terminal import PATH, Setting, read_spec
-from wex.errors import WexError
+from wex.errors import WexError, hint_for_path
 
 if TYPE_CHECKING:
     from wex.spec.tree import Spec
@@ -65,6 +65,6 @@ def _query(path: str, columns: dict[str, str], dialect: str) -> Spec:
             text = file.read(limits.current().spec_bytes + 1)
     except (OSError, ValueError) as error:  # text that is not UTF-8 is a ValueError
         reason = getattr(error, "strerror", None) or "cannot read this file as UTF-8"
-        hint = "give the path of a query"
+        hint = hint_for_path(path, "give the path of a query")
         raise WexError("no-file", f"{path}: {reason}", hint) from error
     return from_sql(text, columns, dialect=dialect, name=path).spec

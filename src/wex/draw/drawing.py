@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wex.compile.ksla import KSLA
 from wex.draw import subjects, svg
 from wex.draw.dot import dot_of
-from wex.draw.layout import require_igraph
 from wex.draw.panels import picture
 from wex.engine.files.sources import no_file_error
 from wex.errors import WexError, did_you_mean
+from wex.plot import require_pictures
 from wex.spec import as_spec
 from wex.threads import cached_property
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from wex.draw.subjects import Groups
-    from wex.draw.theme import Theme
+    from wex.plot.theme import Theme
     from wex.spec import SpecLike
 
 WHAT = ("automata", "regions")
@@ -43,6 +42,11 @@ class Drawing:
     def svg(self) -> str:
         """Return the drawing as SVG, which follows the light or dark theme of its reader."""
         return picture(self.groups, self.label)
+
+    @property
+    def parts(self) -> list[Drawing]:
+        """Return a drawing of each graph, for pages that put them below each other where they are narrow."""
+        return [replace(self, groups=[[panel]]) for group in self.groups for panel in group]
 
     @cached_property
     def dot(self) -> str:
@@ -86,10 +90,7 @@ def suffix_of(path: str | PathLike[str]) -> str:
 
 def png_of(picture: str, theme: Theme, scale: float = PNG_SCALE) -> bytes:
     """Return a picture as PNG, in one theme."""
-    if find_spec("vl_convert") is None:
-        hint = "install it: pip install 'wex-windows[pictures]'"
-        message = "vl-convert-python, which writes PNG, is not installed"
-        raise WexError("no-vl-convert", message, hint)
+    require_pictures("vl_convert")
     import vl_convert  # noqa: PLC0415  (an extra)
 
     content: bytes = vl_convert.svg_to_png(svg.in_theme(picture, theme), scale=scale)
@@ -98,7 +99,7 @@ def png_of(picture: str, theme: Theme, scale: float = PNG_SCALE) -> bytes:
 
 def draw(subject: SpecLike | KSLA, what: str = "automata", window: str | None = None) -> Drawing:
     """Return the drawing of a spec, of one of its windows, or of an automaton."""
-    require_igraph()
+    require_pictures("igraph")
     if what not in WHAT:
         raise WexError(
             "wrong-argument", f"cannot draw {what!r}", did_you_mean(what, WHAT, "it can be")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from wex.draw.theme import FONT, colours
 from wex.errors import clean
+from wex.plot.theme import FONT, colours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,12 +10,11 @@ more room than it gave, they are moved apart.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from wex.draw.graph import in_breadth
 from wex.draw.svg import ADVANCE, LINE, Box, width_of, wrapped
-from wex.errors import WexError
+from wex.plot import require_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,13 +77,6 @@ class Layout:
     columns: tuple[tuple[float, float], ...]  # from where to where each column is
     width: float
     height: float
-
-
-def require_igraph() -> None:
-    """Raise a WexError if igraph is not installed."""
-    if find_spec("igraph") is None:
-        hint = "install it: pip install 'wex-windows[pictures]'"
-        raise WexError("no-igraph", "igraph, which lays out drawings, is not installed", hint)
 
 
 def layout_of(graph: Graph, label_width: int = COLUMNS_OF_LABEL, *, deep: bool = True) -> Layout:
@@ -208,7 +200,7 @@ def _in_depth(graph: Graph) -> list[int]:
 
 def _heights(draft: _Draft) -> list[float]:
     """Return the height that igraph gives to each place."""
-    require_igraph()
+    require_pictures("igraph")
     import igraph  # noqa: PLC0415  (an extra)
 
     columns = [place.column for place in draft.places]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from wex.draw.theme import FONT, colours, with_values
 from wex.errors import cells, clean
+from wex.plot.theme import FONT, colours, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wex.draw.theme import Theme
+    from wex.plot.theme import Theme
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONT_SIZE = 13.0

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from wex.analysis.describe import fields_read
-from wex.analysis.witness import events_of, held_starts
+from wex.analysis.describe import example_stream, fields_read
 from wex.draw import svg
 from wex.draw.svg import ADVANCE, LINE, coordinates, shortened, width_of
-from wex.errors import WexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int | None]  # the first and the last event; None: it is still open
 
-MOST_UNBOUNDED = 3  # starts in the drawing of a window without a bound
-MOST_STARTS = 8  # starts in any other drawing
 MOST_EVENTS = 24
 MOST_CHARACTERS = 24  # of a value or a name, in a picture
 MARGIN = 14.0
@@ -114,14 +110,10 @@ def held_timeline(
 ) -> tuple[str, Timeline] | None:
     """Return a stream on which a window holds starts, with a sentence about it; None: none is known."""
     held = window.held
-    wanted = MOST_UNBOUNDED if held.bound is None else min(held.bound, MOST_STARTS)
-    if not wanted or held.verdict == "unknown":
+    example = example_stream(meaning, index, held)
+    if example is None:
         return None
-    try:
-        stream = held.witness(wanted)
-    except WexError:
-        return None
-    starts = held_starts(meaning, index, events_of(meaning, stream))
+    stream, starts = example
     if held.verdict == "unbounded":
         caption = f"for example, {len(starts)} starts held at the end of this stream:"
     elif held.exact:

@@ -1,7 +1,7 @@
 """Charts: streams with their windows over them, and what both the chart and the report draw.
 
 `streams` has the events and windows, `thinning` chooses what is drawn of them, `chart` makes a
-Vega-Lite chart with altair, and `files` writes it.
+Vega-Lite chart with altair, and `files` writes it. `theme` has the colours of all pictures.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from importlib.util import find_spec
 
 from wex.errors import WexError
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; yellow, hard to see on white, is last.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-NEUTRAL = "#767676"  # what has no colour of its own, on white and on black
+# The libraries of the extra `pictures`: their names for pip, and what they are for.
+LIBRARIES = {
+    "altair": ("altair", "makes charts"),
+    "vl_convert": ("vl-convert-python", "writes charts and PNG"),
+    "igraph": ("igraph", "lays out drawings"),
+}
 
 
-def require_pictures() -> None:
-    """Raise a WexError if altair or vl-convert is not installed."""
-    for module, what in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
+def require_pictures(*modules: str) -> None:
+    """Raise a WexError if one of some libraries of the extra `pictures` is not installed."""
+    for module in modules:
         if find_spec(module) is None:
+            name, what = LIBRARIES[module]
             hint = "install it: pip install 'wex-windows[pictures]'"
-            raise WexError("no-pictures", f"{what}, which draws charts, is not installed", hint)
+            raise WexError("no-pictures", f"{name}, which {what}, is not installed", hint)

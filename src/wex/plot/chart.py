@@ -6,6 +6,7 @@ and titles, never parts of expressions, and then given to altair.
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from wex.analysis.regions.graph import Budget
 from wex.analysis.verdicts import Analysis
 from wex.compile.guards import guarded_fields
 from wex.errors import DataError, WexError, clean, did_you_mean
-from wex.plot import COLOURS, NEUTRAL, require_pictures
-from wex.plot.panels import NULL, OTHERS, SEVERAL_VALUES, Panel, Rows
+from wex.plot import require_pictures
+from wex.plot.panels import NULL, OTHERS, SEVERAL_VALUES, Counts, Panel, Rows
 from wex.plot.streams import POSITION, found
+from wex.plot.theme import NEUTRAL, WINDOW_COLOURS
 from wex.spec import meaning as meaning_of
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ Json = dict[str, Any]
 MOST_STREAMS = 4  # that are drawn if none is chosen
 HEIGHTS = {"line": 200, "strip": 40, "ticks": 24, "depth": 60}
 LANE = 6  # pixels
+STRIP = 16  # pixels: the height of a strip of values
+TICK = 3  # pixels: the width of a single event in it
+GREYS = {OTHERS: "#BBBBBB", SEVERAL_VALUES: "#888888", NULL: "#EEEEEE"}  # in a strip
 # Paul Tol's light colours, for the values of a strip: none is that of a window.
 VALUE_COLOURS = (
     "#77AADD",
@@ -58,7 +63,7 @@ def plot(
     width: int = 800,
 ) -> alt.VConcatChart:
     """Return a chart of streams with their windows over them and the overlap depth below."""
-    require_pictures()
+    require_pictures("altair", "vl_convert")
     if type(width) is not int or not 100 <= width <= 10_000:
         message = f"width must be a number of pixels, 100 to 10,000, got {width!r}"
         raise WexError("wrong-argument", message, "leave it out for 800")
@@ -151,10 +156,14 @@ def specification_of(
     if len(panels) < len(seen.batch.first):
         title["subtitle"] = f"{len(panels)} of {len(seen.batch.first):,} streams drawn"
     datasets: dict[str, Rows] = {}
+    drawn = [panel.stream_rows() for panel in panels]
+    values = _values(row for rows, _ in drawn for row in rows)
     views = [
         view
         for at, panel in enumerate(panels)
-        for view in _views(panel, at, _key(seen, int(streams[at])), answers, width, datasets)
+        for view in _views(
+            panel, at, drawn[at], values, _key(seen, int(streams[at])), answers, width, datasets
+        )
     ]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -182,16 +191,23 @@ def _key(seen: StreamWindows, stream: int) -> str:
     return ", ".join(f"{name} {text}" for name, text in parts)
 
 
+def _values(rows: Iterable[Json]) -> list[str]:
+    """Return the values of a strip that have a colour each."""
+    return sorted({str(row["y"]) for row in rows if "y" in row} - GREYS.keys())
+
+
 def _views(
     panel: Panel,
     at: int,
+    drawn: tuple[Rows, Counts],
+    values: Sequence[str],
     key: str,
     answers: Sequence[Answer],
     width: int,
     datasets: dict[str, Rows],
 ) -> list[Json]:
     """Return the three views of a stream, and put their rows into the datasets of the chart."""
-    rows, counts = panel.stream_rows()
+    rows, counts = drawn
     windows, depths = panel.window_rows(), panel.depth_rows()
     datasets |= {f"events{at}": rows, f"windows{at}": windows, f"depths{at}": depths}
     title = {
@@ -205,7 +221,7 @@ def _views(
     shared = {"width": width}
     lanes = 1 + max((int(row["lane"]) for row in windows), default=0)
     return [
-        {**shared, "title": title, **_stream_view(panel, at, rows, lanes, colour)},
+        {**shared, "title": title, **_stream_view(panel, at, rows, values, lanes, colour)},
         {
             **shared,
             "name": f"windows{at}",
@@ -230,13 +246,14 @@ def _views(
 
 
 def _colours(names: Sequence[str]) -> Json:
+    colours = WINDOW_COLOURS["light"]
     return {
         "field": "w",
         "type": "nominal",
         "title": "window",
         "scale": {
             "domain": list(names),
-            "range": [COLOURS[at % len(COLOURS)] for at in range(len(names))],
+            "range": [colours[at % len(colours)] for at in range(len(names))],
         },
     }
 
@@ -270,7 +287,9 @@ def _window_tooltip(panel: Panel) -> list[Json]:
     ]
 
 
-def _stream_view(panel: Panel, at: int, rows: Rows, lanes: int, colour: Json) -> Json:
+def _stream_view(
+    panel: Panel, at: int, rows: Rows, values: Sequence[str], lanes: int, colour: Json
+) -> Json:
     shaded = {
         "name": f"stream{at}",
         "data": {"name": f"windows{at}"},
@@ -290,18 +309,18 @@ def _stream_view(panel: Panel, at: int, rows: Rows, lanes: int, colour: Json) ->
         },
     }
     if panel.field is None:
-        values: Json = {
+        shown: Json = {
             "mark": {"type": "tick", "clip": True, "color": NEUTRAL},
             "encoding": {"x": _x(panel, axis=False)},
         }
         kind = "ticks"
     elif panel.seen.is_number(panel.field):
-        kind, values = "line", _line(panel, panel.field, rows)
+        kind, shown = "line", _line(panel, panel.field, rows)
     else:
-        kind, values = "strip", _strip(panel, panel.field, rows)
+        kind, shown = "strip", _strip(panel, panel.field, rows, values)
     return {
         "height": HEIGHTS[kind],
-        "layer": [shaded, {"data": {"name": f"events{at}"}, **values}],
+        "layer": [shaded, {"data": {"name": f"events{at}"}, **shown}],
         "resolve": {"scale": {"color": "independent"}},
     }
 
@@ -327,32 +346,40 @@ def _line(panel: Panel, field: str, rows: Rows) -> Json:
     }
 
 
-def _strip(panel: Panel, field: str, rows: Rows) -> Json:
-    values = sorted({row["y"] for row in rows} - {NULL, SEVERAL_VALUES, OTHERS})
-    special = [text for text in (OTHERS, SEVERAL_VALUES, NULL) if any(r["y"] == text for r in rows)]
-    greys = {OTHERS: "#BBBBBB", SEVERAL_VALUES: "#888888", NULL: "#EEEEEE"}
-    shades = [VALUE_COLOURS[at % len(VALUE_COLOURS)] for at in range(len(values))]
+def _strip(panel: Panel, field: str, rows: Rows, values: Sequence[str]) -> Json:
+    """Return the view of texts; a value has the colour that it has in the other streams, if they are few."""
+    if len(values) > len(VALUE_COLOURS):
+        values = _values(rows)
+    shades = dict(zip(values, cycle(VALUE_COLOURS)))
+    shown = [*_values(rows), *(text for text in GREYS if any(row["y"] == text for row in rows))]
+    colour: Json = {
+        "field": "y",
+        "type": "nominal",
+        "title": clean(field),
+        "scale": {"domain": shown, "range": [(shades | GREYS)[text] for text in shown]},
+        # Above the strip: beside it, many values would be higher than it is.
+        "legend": {
+            "orient": "top",
+            "columns": max(1, panel.width // 90),
+            "labelLimit": 80,
+            "symbolType": "square",
+        },
+    }
+    encoding = {
+        "x": _x(panel, axis=False),
+        "color": colour,
+        "tooltip": [{"field": "y", "type": "nominal", "title": clean(field)}],
+    }
+    top, height = {"expr": f"height - {STRIP}"}, {"expr": "height"}
+    tick = {"type": "tick", "clip": True, "opacity": 1, "thickness": TICK, "size": STRIP, "y": {"expr": f"height - {STRIP / 2}"}}  # fmt: skip
     return {
-        "mark": {
-            "type": "rect",
-            "clip": True,
-            "y": {"expr": "height - 16"},
-            "y2": {"expr": "height"},
-        },
-        "encoding": {
-            "x": _x(panel, axis=False),
-            "x2": {"field": "x2"},
-            "color": {
-                "field": "y",
-                "type": "nominal",
-                "title": clean(field),
-                "scale": {
-                    "domain": [*values, *special],
-                    "range": [*shades, *(greys[text] for text in special)],
-                },
+        "layer": [  # an event is a tick, and events side by side with one value are a bar
+            {
+                "mark": {"type": "rect", "clip": True, "y": top, "y2": height},
+                "encoding": {**encoding, "x2": {"field": "x2"}},
             },
-            "tooltip": [{"field": "y", "type": "nominal", "title": clean(field)}],
-        },
+            {"mark": tick, "encoding": encoding},
+        ],
     }
 
 

@@ -50,7 +50,7 @@ class Panel:
     """One stream and one of its fields, in `columns` columns of pixels."""
 
     def __init__(self, seen: StreamWindows, stream: int, field: str | None, columns: int) -> None:
-        self.seen, self.field = seen, field
+        self.seen, self.field, self.width = seen, field, columns
         # Texts are drawn without control characters: they end the process in which vl-convert is.
         self.names = [clean(name) for name in seen.names]
         self.first, self.end = int(seen.batch.first[stream]), int(seen.batch.end[stream])
@@ -118,13 +118,11 @@ class Panel:
                 return SEVERAL_VALUES if code == SEVERAL else NULL
             return clean(texts[code]) if len(texts) <= MOST_VALUES or code in common else OTHERS
 
-        # A value lasts until the next event.
-        until = self.places[np.minimum(parts.last + 1, len(self.places) - 1)]
         rows: Rows = [
             {"x": x, "x2": x2, "y": shown(code)}
             for x, x2, code in zip(
                 self.on_axis(self.places[parts.first]),
-                self.on_axis(until),
+                self.on_axis(self.places[parts.last]),
                 parts.codes.tolist(),
                 strict=True,
             )

@@ -88,7 +88,10 @@ def depth_steps(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Parts of a stream with one value each, or `SEVERAL`: their first and last rows, and codes."""
+    """Parts of a stream with one value each, or `SEVERAL`: their first and last rows, and codes.
+
+    A part ends where a column of pixels has no event: nothing is known of a value between two events.
+    """
 
     first: Ints
     last: Ints
@@ -97,12 +100,14 @@ class Strip:
 
 def strip(codes: Ints, columns: Ints, most: int) -> Strip:
     """Return the parts of a stream with equal codes; if there are more than `most`, column by column."""
-    begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)) if len(codes) else codes[:0]
+    if not len(codes):
+        return Strip(codes, codes, codes)
+    begins = np.flatnonzero(
+        (np.diff(codes, prepend=codes[0] - 1) != 0) | (np.diff(columns, prepend=columns[0]) > 1)
+    )
     if len(begins) > most:
         begins = np.flatnonzero(np.diff(columns, prepend=columns[0] - 1))
     ends = np.append(begins[1:], len(codes))[: len(begins)] - 1
-    if not len(begins):
-        return Strip(begins, ends, begins)
     least, greatest = np.minimum.reduceat(codes, begins), np.maximum.reduceat(codes, begins)
     return Strip(begins, ends, np.where(least == greatest, least, SEVERAL))
 

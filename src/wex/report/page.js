@@ -421,7 +421,8 @@ class Chart {
     for (let i = from; i < to; i++) {
       const x = series.strip_x.values[i], x2 = series.strip_end.values[i], code = series.strip_code.values[i];
       if (x2 < a || x > b) continue;
-      const left = Math.max(this.left, this.x(x)), width = Math.max(1, Math.min(this.left + this.width, this.x(x2)) - left);
+      // An event is a tick, and events side by side with one value are a bar.
+      const left = Math.max(this.left, this.x(x) - 1), width = Math.min(this.left + this.width, this.x(x2) + 1) - left;
       c.fillStyle = this.valueColour(code);
       c.fillRect(left, top + 16, width, bottom - top - 16);
       if (width > 40 && code >= 0) { c.save(); c.beginPath(); c.rect(left, top, width, bottom - top); c.clip(); c.fillStyle = "#111"; c.fillText(visible(stream.texts[place][code]), left + 4, bottom - 14); c.restore(); }

@@ -15,11 +15,11 @@ from wex.compile.automaton_pairs import pairs_of
 from wex.compile.to_predicate import names_of_lets
 from wex.draw.html import RULES, escaped, tag
 from wex.draw.notebook import highlighted, report_parts
-from wex.draw.theme import colours
 from wex.engine.files.sources import no_file_error
 from wex.errors import WexError
 from wex.plot.files import script_safe
 from wex.plot.streams import found
+from wex.plot.theme import colours
 from wex.report.content import content_of
 from wex.spec import meaning as meaning_of
 from wex.stages import compile_window
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wex.spec import SpecLike
 
 SUFFIXES = (".html", ".htm")
+WIDEST_SCALED = 600.0  # pixels: a wider drawing is too small to read at the width of a phone
 
 
 def report(
@@ -90,14 +91,24 @@ def asset(name: str) -> str:
     return (files("wex.report") / name).read_text("utf-8")
 
 
+def graph_box(picture: str) -> str:
+    """Return a drawing in a box; one that would be too small on a narrow page scrolls there."""
+    width = re.search(r'\bwidth="([\d.]+)"', picture)
+    wide = width is not None and float(width[1]) > WIDEST_SCALED
+    return f'<div class="graph{" large" if wide else ""}" tabindex="0">{picture}</div>'
+
+
 def automata(seen: StreamWindows) -> str:
     """Return drawings of the automata of each window; as text, if igraph is not installed."""
     meaning = meaning_of(seen.spec)
     if find_spec("igraph") is not None:
         from wex.draw.drawing import draw  # noqa: PLC0415  (it needs igraph)
 
-        pictures = (draw(seen.spec, window=name).svg for name in seen.names)
-        return "".join(f'<div class="picture" tabindex="0">{picture}</div>' for picture in pictures)
+        drawings = (draw(seen.spec, window=name) for name in seen.names)
+        return "".join(
+            f'<div class="picture">{"".join(graph_box(part.svg) for part in drawing.parts)}</div>'
+            for drawing in drawings
+        )
     names = names_of_lets(meaning)
     lines = [
         line

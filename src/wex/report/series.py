@@ -116,9 +116,8 @@ class Series:
         parts = thinning.strip(codes, panel.columns, panel.most)
         used = np.unique(parts.codes[parts.codes >= 0])
         renumbered = np.where(parts.codes < 0, parts.codes, np.searchsorted(used, parts.codes))
-        # A value lasts until the next event.
-        until = panel.places[np.minimum(parts.last + 1, len(panel.places) - 1)]
-        self._append(strip_x=panel.places[parts.first], strip_end=until, strip_code=renumbered)
+        first, last = panel.places[parts.first], panel.places[parts.last]
+        self._append(strip_x=first, strip_end=last, strip_code=renumbered)
         return len(renumbered), [shortened(texts[code]) for code in used]
 
     def _depth(self, panel: Panel, number: int) -> int:

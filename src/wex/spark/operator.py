@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
+from wex.engine.event_rows import window_count
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.bucket import Bucket, Rules, fingerprint_of
 from wex.engine.streaming.worker_errors import SECRET, bad_rows_hint, sealed_errors
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.spark.dead_letters import DeadLetters
 
-COUNTS = ("processed", "late", "bad", "buffered", "open", "state_bytes", "streams")
-OUTPUT_SCHEMA = "windows binary, " + ", ".join(f"{name} long" for name in COUNTS)
+COUNTS = ("processed", "windows", "late", "bad", "buffered", "open", "state_bytes", "streams")
+OUTPUT_SCHEMA = "packed binary, " + ", ".join(f"{name} long" for name in COUNTS)
 
 
 class Operator(StatefulProcessor):
@@ -137,8 +138,9 @@ class Operator(StatefulProcessor):
                 self._handle.registerTimer(-(-following // 1000))
         counts = bucket.counts
         row = {
-            "windows": to_ipc(windows) if windows.num_rows else None,
+            "packed": to_ipc(windows) if windows.num_rows else None,
             "processed": counts.processed,
+            "windows": window_count(windows),
             "late": counts.late,
             "bad": bucket.row_filter.count,
             "buffered": counts.buffered,

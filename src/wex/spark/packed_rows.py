@@ -49,7 +49,7 @@ def unpack(names: list[str]) -> Callable[[Batches], Batches]:
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
-            for blob in batch.column("windows"):
+            for blob in batch.column("packed"):
                 if blob.is_valid:
                     yield from from_ipc(blob.as_py()).select(names).to_batches()
         settle()

@@ -80,7 +80,7 @@ def streaming_windows(
         # Every window is found with its last event, so its end keeps the watermark and later
         # operators may use it as event time. With `until` and by preference they are found later.
         columns["window_end"].metadata = {WATERMARK_DELAY: delay}
-    return counted.select("windows").mapInArrow(unpack(columns.names), columns)
+    return counted.select("packed").mapInArrow(unpack(columns.names), columns)
 
 
 def check_version(version: str) -> None:

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from wex.spec import tree
 
 FILES = ("parquet", "orc")
-ADDED = ("processed", "late", "bad")  # counts of one micro-batch; the others are of the state
+ADDED = (
+    "processed",
+    "windows",
+    "late",
+    "bad",
+)  # counts of one micro-batch; the others are of the state
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from wex import limits
-from wex.errors import SpecError, WexError
+from wex.errors import SpecError, WexError, hint_for_path
 from wex.spec.parser import read
 from wex.spec.problems import Problems, Source, Span
 from wex.spec.resolve import Meaning, resolve
@@ -95,7 +95,8 @@ def load(path: str | PathLike[str]) -> Spec:
             size = max(len(content), Path(path).stat().st_size)
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         reason = getattr(error, "strerror", None) or "cannot read this file"
-        raise WexError("no-file", f"{path}: {reason}", "give the path of a spec file") from error
+        hint = hint_for_path(str(path), "give the path of a spec file")
+        raise WexError("no-file", f"{path}: {reason}", hint) from error
     limits.require("spec_bytes", size, f"the size of {path} in bytes")
     return parse_bytes(content, str(path))
 

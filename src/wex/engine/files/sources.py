@@ -25,7 +25,7 @@ from wex.engine.files.formats import (
     format_of,
     named_format,
 )
-from wex.errors import DataError, WexError
+from wex.errors import DataError, WexError, hint_for_path
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -218,11 +218,11 @@ def _constants(path: Path, root: Path | None) -> dict[str, str | None]:
     }
 
 
-def no_file_error(
-    shown: str, error: OSError, hint: str = "give the path of a readable file"
-) -> WexError:
-    """Return the error for a file that cannot be opened."""
+def no_file_error(shown: str, error: OSError, hint: str | None = None) -> WexError:
+    """Return the error for a file that cannot be opened; without a hint, for one to read."""
     reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
+    if hint is None:
+        hint = hint_for_path(shown, "give the path of a readable file")
     return WexError("no-file", f"{shown}: {reason}", hint)
 
 

@@ -73,6 +73,11 @@ def unsealed(texts: Iterable[str]) -> WexError | None:
     return None
 
 
+def without_seals(text: str) -> str:
+    """Return a text for people: without the lines that carry errors as data."""
+    return SEALED.sub("", text)
+
+
 def _sealed(error: WexError, secret: bytes) -> str:
     fields: dict[str, object] = {
         "code": error.code, "message": error.message, "hint": error.hint, "kind": type(error).__name__,

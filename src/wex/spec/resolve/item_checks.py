@@ -133,14 +133,18 @@ def check_window(
 ) -> dict[str, Type | None]:
     """Check a window and return its measures with their types."""
     events = EventTypes(scope, problems, Place.MATCH)
-    _check_shape(window, problems)
+    means_having = window.where is not None and _means_having(window, scope)
+    if means_having:
+        _note_having(window, problems)
+    else:
+        _check_shape(window, problems)
     for pair in window.pairs:
         if pair.after:
             check_regex(pair.after, events.at(Place.AFTER), CLAUSES["WINDOW"])
         check_regex(pair.match, events, CLAUSES["WINDOW"])
     if window.runs:
         check_runs(window, stream, events)
-    if window.where:
+    if window.where and not means_having:
         check_formula(window.where, {}, events.at(Place.WHERE))
     if window.until:
         events.at(Place.UNTIL).predicate(window.until.predicate)
@@ -154,6 +158,33 @@ def check_window(
     if window.having:
         HavingTypes(measures, problems).predicate(window.having)
     return measures
+
+
+def _means_having(window: tree.Window, scope: Scope) -> bool:
+    """Tell whether `where` is about measures, as in SQL: it has no positions, but measures."""
+    assert window.where is not None
+    names = tree.texts(measure.name for measure in window.measures)
+    parts = list(tree.walk(window.where))
+    if any(isinstance(part, tree.Mark | tree.Quantified | tree.Holds) for part in parts):
+        return False
+    return any(
+        is_aggregate(part)
+        or (isinstance(part, tree.Ref) and part.name in names and part.name not in scope)
+        for part in parts
+    )
+
+
+def _note_having(window: tree.Window, problems: Problems) -> None:
+    assert window.where is not None
+    *_, aggregate = [
+        None,
+        *filter(is_aggregate, tree.walk(window.where)),
+    ]  # the last part comes first
+    hint = f"write `having {window.where}`"
+    if aggregate is not None:
+        hint = f"name the aggregate and use `having`: `measure {aggregate} as m having m > …`"
+    message = "`where` takes a formula over positions; windows are chosen by measures with `having`"
+    problems.add("wrong-sort", window.where, message, hint)
 
 
 def _check_shape(window: tree.Window, problems: Problems) -> None:

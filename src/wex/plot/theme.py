@@ -47,6 +47,13 @@ PALETTE: dict[Theme, dict[str, str]] = {
         "red": "#ff8a7a",
     },
 }
+# The windows of a chart or a report: Okabe and Ito's colours, lighter on dark paper. NEUTRAL is what has
+# no colour of its own, on both.
+WINDOW_COLOURS: dict[Theme, tuple[str, ...]] = {
+    "light": ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#b0a400"),
+    "dark": ("#56b4e9", "#f0803c", "#2fd0a0", "#e59cc5", "#f2b134", "#a5c8ff", "#f0e442"),
+}
+NEUTRAL = "#767676"
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 # What encloses a picture, where a page has decided on a theme.
@@ -56,20 +63,22 @@ FORCED: dict[Theme, tuple[str, ...]] = {
 }
 
 
-def colours(scope: str, theme: Theme | None = None) -> str:
+def colours(
+    scope: str, theme: Theme | None = None, values: dict[Theme, dict[str, str]] = PALETTE
+) -> str:
     """Return the CSS that sets the colours of a class of elements, as variables `--wex-ink` and so on.
 
     Without a theme they follow the reader's system and the page around them.
     """
     if theme is not None:
-        return f"{scope} {{ {_variables(theme)} }}"
+        return f"{scope} {{ {_variables(values[theme])} }}"
     lines = [
-        f"{scope} {{ {_variables('light')} }}",
-        f"@media (prefers-color-scheme: dark) {{ {scope} {{ {_variables('dark')} }} }}",
+        f"{scope} {{ {_variables(values['light'])} }}",
+        f"@media (prefers-color-scheme: dark) {{ {scope} {{ {_variables(values['dark'])} }} }}",
     ]
     for forced, marks in FORCED.items():
         selectors = ", ".join(f"{mark} {scope}" for mark in marks)
-        lines.append(f"{selectors} {{ {_variables(forced)} }}")
+        lines.append(f"{selectors} {{ {_variables(values[forced])} }}")
     return "\n".join(lines)
 
 
@@ -84,5 +93,5 @@ def with_values(css: str, theme: Theme) -> str:
     return css
 
 
-def _variables(theme: Theme) -> str:
-    return " ".join(f"--wex-{role}: {colour};" for role, colour in PALETTE[theme].items())
+def _variables(values: dict[str, str]) -> str:
+    return " ".join(f"--wex-{role}: {colour};" for role, colour in values.items())
