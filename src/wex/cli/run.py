@@ -70,6 +70,12 @@ if TYPE_CHECKING:
     help="Setting of the Spark session. Repeatable.",
 )
 @click.option(
+    "--ranges",
+    type=click.IntRange(min=1),
+    help="Number of tasks that run ranges of time: of one stream without `partition by`, or of keys with very"
+    " many rows.  [default: by the size of the input, for one stream]",
+)
+@click.option(
     "--stream",
     is_flag=True,
     help="Go on from --checkpoint with what has arrived since; with an interval as --trigger, without end.",
@@ -128,6 +134,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     mode: str,
     master: str | None,
     conf: tuple[tuple[str, str], ...],
+    ranges: int | None,
     stream: bool,
     checkpoint: str | None,
     trigger: str,
@@ -153,6 +160,8 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream requires --checkpoint, a folder for progress and state")
     if stream and mode == "overwrite":
         raise click.UsageError("--stream appends to the output; --mode overwrite is not possible")
+    if stream and ranges is not None:
+        raise click.UsageError("--ranges divides the input of a batch job; --stream has no end")
     require_spark()
     from wex.engine.streaming.rules import with_order  # noqa: PLC0415
     from wex.spark.dead_letters import bad_row_handling  # noqa: PLC0415  (loads Spark)
@@ -180,7 +189,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         "bad_rows_to": bad_rows_to,
     }
     if checkpoint is None or not stream:
-        return run_batch(spark, spec, job, handling, rules, debug=debug)
+        return run_batch(spark, spec, job, handling, rules, ranges=ranges, debug=debug)
     from wex.spark.streaming_job import EndlessSettings  # noqa: PLC0415
 
     endless = EndlessSettings(checkpoint, trigger, watermark)
@@ -206,6 +215,7 @@ def run_batch(
     handling: BadRowHandling,
     rules: dict[str, Any],
     *,
+    ranges: int | None,
     debug: bool,
 ) -> int:
     """Run a batch job, and print how many windows, events and streams it had."""
@@ -214,7 +224,7 @@ def run_batch(
 
     start = time.monotonic()
     try:
-        summary = run_job(spark, spec, job, handling)
+        summary = run_job(spark, spec, job, handling, ranges)
     except WexError as error:
         if debug:
             traceback.print_exc()
