@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import wex
 from tests.cli.commands import run
 
 HOT = "stream s (t real) window hot match [t > 90] [t > 80]* [t <= 80]"
@@ -65,3 +66,26 @@ def test_explain_shows_every_stage() -> None:
     assert done.returncode == 0
     for stage in ("tree", "guards", "letters", "automata", "smaller form", "machine", "held"):
         assert f"  {stage}" in done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("(t int, x int) order by t window w match [x > x[-1]]+", "can be divided among tasks"),
+        ("(x int) window w match any", "runs in one task: it has no order column"),
+        (
+            "(t string) order by t window w match any",
+            "its first order column, `t`, is not a number or a time",
+        ),
+        (
+            "(t int, x int) order by t window w match any [x > avg(x)]",
+            "runs in one task: window `w`: its predicates have aggregates",
+        ),
+        (
+            "(t timestamp) order by t assume at most 70000 events in 1 second window w match any",
+            "it looks back over more than 65,536 events",
+        ),
+    ],
+)
+def test_explain_says_whether_a_stream_can_be_divided(spec: str, said: str) -> None:
+    assert said in str(wex.explain(f"stream s {spec}"))

@@ -35,7 +35,7 @@ def test_parquet_to_parquet_and_not_over_it(tmp_path: Path) -> None:
     assert again.returncode == 2
     assert b"exists already" in again.stderr
     assert b"Traceback" not in again.stderr
-    over = run(*args, "--mode", "overwrite")
+    over = run(*args, "--mode", "overwrite", "--ranges", "2")
     assert over.returncode == 0
     assert parquet.read_table(tmp_path / "out").num_rows == expected.num_rows
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from random import Random
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import wex
 from tests.engine.compare import _moving_engine, assert_same, find_by, outcome
-from tests.engine.ways import in_tasks, some_cuts
+from tests.engine.ways import in_tasks, some_cuts, streams_of, with_divided_keys
 from tests.strategies import fewer
 from tests.strategies.long_streams import Recipe, recipes, window_specs
 from tests.strategies.mixed import mixed_specs, random_streams
@@ -72,7 +73,36 @@ def test_windows_of_longer_streams_in_tasks(text: str, recipe: Recipe, chance: R
         assert_in_tasks(engine, rows, chance)
 
 
-STREAM = "stream s (t timestamp, x int, y real, s string, ok bool) order by t"
+def assert_with_divided_keys(engine: Engine, rows: pa.Table, chance: Random) -> None:
+    """Check that streams have the outcome of `find`, some of them in ranges; of several errors any one."""
+    expected = [outcome(find_by, engine, own) for _, own in streams_of(engine, rows)]
+    found = outcome(with_divided_keys, engine, rows, chance)
+    errors = [error for error in expected if isinstance(error, DataError)]
+    if isinstance(found, DataError):
+        assert (found.code, repr(found.key)) in {(error.code, repr(error.key)) for error in errors}
+        if found.code != "arithmetic":
+            assert str(found) in set(map(str, errors))
+        return
+    assert not errors
+    whole = find_by(engine, rows)
+    order = [(name, "ascending") for name in engine.stream.partition_by] + ORDER
+    assert_same(found.sort_by(order), whole.cast(found.schema).sort_by(order))
+
+
+@fewer(2)
+@given(mixed_specs(least=1, most=2), chances)
+def test_keys_in_ranges_are_those_of_one_piece(spec: tree.Spec, chance: Random) -> None:
+    """Some keys are divided, NULL may be one of them, and the others run as always."""
+    rows = random_streams(chance, chance.choice([1, 3]), longest=chance.choice([5, 20, 60]))
+    at = rows.column_names.index("key")
+    unknown = pc.if_else(pc.equal(rows["key"], "k000"), None, rows["key"])
+    for engine in (engine_of(spec), _moving_engine(spec)):
+        assume(obstacle(engine) is None)
+        assert_with_divided_keys(engine, rows, chance)
+        assert_with_divided_keys(engine, rows.set_column(at, "key", unknown), chance)
+
+
+STREAM = "stream s (t timestamp, x int, y real, s string, ok bool, m real) order by t"
 SPECS = [
     "window w match [x > x[-1]]+ measure sum(y) as total, collect(x) as all, first(x - x[-1]) as step",
     "window w match [x = 0] any* [x = 3] measure sum(x) as total, collect(s) as names, last(t) as closed",
@@ -103,10 +133,12 @@ def test_borders_at_all_places(text: str, nulls: str) -> None:
     """Windows over one, two and all borders, ranges of one row, equal times, values that are missing."""
     engine = engine_of(wex.parse(f"{STREAM}{nulls} {text}"))
     assert obstacle(engine) is None
+    keyed = wex.parse(f"{STREAM.replace(' order', ' partition by s, m order')}{nulls} {text}")
     for seed in range(15):
         chance = Random(seed)
         rows = random_streams(chance, 1, longest=chance.choice([3, 12, 60]))
-        assert_in_tasks(engine, rows.select(["t", "x", "y", "s", "ok"]), chance)
+        assert_in_tasks(engine, rows.drop_columns(["key", "side"]), chance)
+        assert_with_divided_keys(engine_of(keyed), rows, chance)
 
 
 def test_an_automaton_that_never_comes_to_one_state_takes_several_ways() -> None:

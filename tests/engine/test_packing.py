@@ -21,7 +21,15 @@ from wex.engine import external_sort
 from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
 from wex.engine.input import grouping
-from wex.engine.packing import EventOrder, KeyBuckets, TimeBuckets, blobs, rows_of, size_of
+from wex.engine.packing import (
+    EventOrder,
+    KeyBuckets,
+    SkewedBuckets,
+    TimeBuckets,
+    blobs,
+    rows_of,
+    size_of,
+)
 from wex.errors import DataError
 from wex.spark.worker import partition_windows
 
@@ -118,6 +126,43 @@ def test_equal_keys_meet_in_one_bucket_and_rows_stay_whole(kinds: list[str], see
     for bucket, row in moved:
         key = repr([0.0 if row[name] == 0 else row[name] for name in names])
         assert home.setdefault(key, bucket) == bucket
+
+
+@given(st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=3), st.integers(0, 2**32))
+def test_rows_of_some_keys_are_packed_by_time(kinds: list[str], seed: int) -> None:
+    """All rows of such a key are in its buckets, and no other row."""
+    random = Random(seed)
+    count = random.randint(1, 60)
+    names = [f"k{number}" for number in range(len(kinds))]
+    keys = [pa.array(random.choices(KEYS[kind][1], k=count), KEYS[kind][0]) for kind in kinds]
+    times = [random.randrange(10) for _ in range(count)]
+    table = pa.table([*keys, pa.array(times)], names=[*names, "t"])
+    shown = [_shown_key(row, names) for row in table.to_pylist()]
+    chosen = random.sample(sorted(set(shown)), random.randint(1, min(3, len(set(shown)))))
+    first_rows = [table.select(names).slice(shown.index(key), 1) for key in chosen]
+    by_time = [(key, TimeBuckets("t", np.array([3, 7]))) for key in first_rows]
+    division = SkewedBuckets(KeyBuckets(names, random.choice([1, 4])), by_time)
+    moved = [
+        (blob.bucket - division.by_key.count, row)
+        for piece in split(table, random)
+        for blob in blobs(piece, division, "t")
+        for row in rows_of(blob.data, table.schema).to_pylist()
+    ]
+    assert sorted(map(repr, table.to_pylist())) == sorted(repr(row) for _, row in moved)
+    for bucket, row in moved:
+        key, time = _shown_key(row, names), row["t"]
+        assert (bucket // 3 if bucket >= 0 else None) == (
+            chosen.index(key) if key in chosen else None
+        )
+        assert bucket < 0 or bucket % 3 == (time >= 3) + (time >= 7)
+
+
+def _shown_key(row: dict[str, object], names: list[str]) -> str:
+    """Return a key as text, equal for values that are one key."""
+    values = [
+        float(value) if isinstance(value, Decimal) else value for value in map(row.get, names)
+    ]
+    return repr([0.0 if value == 0 and value is not False else value for value in values])
 
 
 def test_codes_and_narrow_numbers_make_rows_short() -> None:

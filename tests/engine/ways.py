@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from random import Random
 from unittest.mock import patch
@@ -17,12 +18,23 @@ from wex.engine.engine import Engine, engine_of
 from wex.engine.external_sort import ExternalSort
 from wex.engine.input.grouping import whole
 from wex.engine.input.prepare import PreparedInput
-from wex.engine.packing import EventOrder, TimeBuckets, blobs, rows_of
+from wex.engine.packing import (
+    Blob,
+    Buckets,
+    EventOrder,
+    KeyBuckets,
+    SkewedBuckets,
+    TimeBuckets,
+    blobs,
+    coded_columns,
+    has_key,
+    rows_of,
+)
 from wex.engine.ranges import division
 from wex.engine.ranges.composition import obstacle
 from wex.engine.ranges.distribution import Cut, cut_in, run_task, tasks_of
 from wex.engine.ranges.division import Part, run_parts
-from wex.engine.ranges.joining import FOR_ALL, Join, Packet, packets
+from wex.engine.ranges.joining import FOR_ALL, Join, Packet, event_with_key, packets
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.state import shelf, store
 from wex.engine.streaming.bucket import Bucket, Rules
@@ -128,24 +140,90 @@ def in_tasks(
     cuts = some_cuts(engine, table, chance) if cuts is None else cuts
     if not cuts:
         return None
-    first = engine.stream.order_by[0]
+    moved = _packed(engine, table, _by_time(engine, cuts), chance)
+    return _windows(engine, table, _joined_ranges(engine, table, moved, 0, None, cuts, chance))
+
+
+def with_divided_keys(engine: Engine, table: pa.Table, chance: Random) -> pa.Table:
+    """Run some streams with a key as `in_tasks` does, and the others bucket by bucket."""
+    by_key = KeyBuckets(engine.stream.partition_by, chance.choice([1, 3]))
+    divided = []
+    for key, rows in streams_of(engine, table):
+        cuts = some_cuts(engine, rows, chance) if chance.random() < 0.7 else []
+        if cuts:
+            divided.append((key, cuts))
+    by_time = [(key, _by_time(engine, cuts)) for key, cuts in divided]
+    moved = _packed(engine, table, SkewedBuckets(by_key, by_time), chance)
+    found: list[pa.Table] = []
+    for bucket in range(by_key.count):
+        scan = SortedScan(engine)
+        with _sorted(engine, table, moved, bucket, 1 << 30) as pieces:
+            found += [scan.feed(rows) for rows in pieces]
+        last = scan.close()
+        found += [] if last is None else [last]
+    first = by_key.count
+    for key, cuts in divided:
+        found += _joined_ranges(engine, table, moved, first, key, cuts, chance)
+        first += len(cuts) + 1
+    return _windows(engine, table, found)
+
+
+def streams_of(engine: Engine, table: pa.Table) -> list[tuple[pa.Table, pa.Table]]:
+    """Return the keys of a table, of one row each, and their rows."""
+    names, streams = list(engine.stream.partition_by), []
+    while table.num_rows:
+        key = table.select(names).slice(0, 1).combine_chunks()
+        own = has_key(coded_columns(table.select(names)), key)
+        streams.append((key, table.filter(pa.array(own))))
+        table = table.filter(pa.array(~own))
+    return streams
+
+
+def _by_time(engine: Engine, cuts: list[Cut]) -> TimeBuckets:
     borders = np.array([whole(pa.array([cut.place]))[0] for cut in cuts])
+    return TimeBuckets(engine.stream.order_by[0], borders)
+
+
+def _packed(engine: Engine, table: pa.Table, division: Buckets, chance: Random) -> list[Blob]:
+    """Return the blobs of a table, in any order."""
     size = chance.choice([1, 5, 1000])
     moved = [
         blob
         for row in range(0, table.num_rows, size)
-        for blob in blobs(table.slice(row, size), TimeBuckets(first, borders), first)
+        for blob in blobs(table.slice(row, size), division, engine.stream.order_by[0])
     ]
     chance.shuffle(moved)
+    return moved
+
+
+@contextmanager
+def _sorted(
+    engine: Engine, table: pa.Table, moved: list[Blob], bucket: int, memory: int
+) -> Iterator[Iterator[pa.Table]]:
+    """Yield the rows of a bucket in their order, piece by piece."""
+    with closing(ExternalSort(EventOrder(engine), memory)) as sort:
+        for blob in moved:
+            if blob.bucket == bucket:
+                sort.add(rows_of(blob.data, table.schema))
+        yield sort.sorted()
+
+
+def _joined_ranges(
+    engine: Engine,
+    table: pa.Table,
+    moved: list[Blob],
+    first: int,
+    key: pa.Table | None,
+    cuts: list[Cut],
+    chance: Random,
+) -> list[pa.Table]:
+    """Return the windows of a stream whose ranges are buckets from `first` on, joined by several tasks."""
     memory, sent = chance.choice([1, 1 << 30]), list[Packet]()
     for number, task in enumerate(tasks_of(engine, cuts)):
-        with closing(ExternalSort(EventOrder(engine), memory)) as sort:
-            for blob in moved:
-                if blob.bucket == number:
-                    sort.add(rows_of(blob.data, table.schema))
-            sent += packets(number, run_task(engine, task, sort.sorted()))
+        with _sorted(engine, table, moved, first + number, memory) as pieces:
+            sent += packets(number, run_task(engine, task, pieces))
     chance.shuffle(sent)
-    prepared, joins = PreparedInput(engine, table).table.schema, chance.choice([1, 2, 5])
+    joins = chance.choice([1, 2, 5])
     found: list[pa.Table] = []
     for target in range(joins):
         own = [
@@ -153,14 +231,18 @@ def in_tasks(
             for packet in sent
             if packet.place.kind in FOR_ALL or packet.place.number % joins == target
         ]
-        join = Join(engine, prepared, len(cuts) + 1)
+        join = Join(engine, event_with_key(engine, table.schema, key), len(cuts) + 1)
         found += join.windows(sorted(own, key=lambda packet: packet.place))
+    return found
+
+
+def _windows(engine: Engine, table: pa.Table, found: list[pa.Table]) -> pa.Table:
     empty = SortedScan(engine).feed(table.slice(0, 0))
     return pa.concat_tables([empty, *(part.cast(empty.schema) for part in found)]).combine_chunks()
 
 
 def some_cuts(engine: Engine, table: pa.Table, chance: Random) -> list[Cut]:
-    """Return places where ranges of a stream without a key can begin, near random rows."""
+    """Return places where ranges of one stream can begin, near random rows."""
     rows = PreparedInput(engine, table).table
     cuts: list[Cut] = []
     count = chance.choice([1, 2, 3, rows.num_rows])

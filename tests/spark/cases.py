@@ -8,10 +8,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout, suppress
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -26,15 +24,13 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
-from tests.engine.compare import assert_same
 from tests.spark.standalone import SETTINGS as CLUSTER_SETTINGS
 from tests.strategies.mixed import SCHEMA, mixed_specs, random_streams
 from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import BadRowFilter
-from wex.engine.ranges.composition import obstacle_of
 from wex.examples import market
-from wex.spark import create_view, internals, ranges, recovered, register, sql, windows
+from wex.spark import create_view, internals, recovered, register, sql, windows
 from wex.spark.batch_job import Job
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
@@ -227,130 +223,6 @@ def no_key(spark: SparkSession) -> None:
         "stream s (ts timestamp, price real) order by ts window w match [price > price[-1]]{3,} keep longest"
     )
     assert same(spark, spec, market.trades(3_000, 1).drop_columns(["symbol"])) > 10
-
-
-RANGED = [
-    "match [x > x[-1]]+ [x < x[-1]] measure sum(x) as s, collect(name) as c",
-    "match [x = 9] any* [x = 0] keep shortest measure max(name) as c"
-    " window v match [x > 4]+ until [x < 4] or end keep longest measure count() as n",
-    "match [x = 9] any{30} measure avg(x) as `a.b`",
-    "match any{4} measure sum(x) as total, count() as n",
-    "match any{4} within 5 seconds",
-    "after (any any)* match [x = 0] any{2,40} keep shortest measure sum(x) as s",  # never in one state
-    "after (any{9})* match [x = 0] any",  # of too many states: runs in one task
-    "match [x > x[-600]] [x = 9] measure first(x[-550]) as s",  # looks back over several ranges
-    "match [x > avg(x)] any",  # cannot be divided
-]
-
-
-def ranges_of_time(spark: SparkSession) -> None:
-    """One stream in ranges: windows over several borders, ties at borders, times with and without a zone."""
-    random = np.random.default_rng(1)
-    head = "stream s (t timestamp, x int, name string) order by t "
-    for ties, zone in ((1, "UTC"), (3, None), (900, "UTC")):
-        seconds = np.arange(2_000) // ties * 1_000_000
-        table = pa.table({
-            "t": pa.array(seconds, pa.timestamp("us", zone)),
-            "x": random.integers(0, 10, 2_000),
-            "name": pa.array(["a", None, "it's"]).take(pa.array(random.integers(0, 3, 2_000))),
-        })  # fmt: skip
-        frame = spark.createDataFrame(table)
-        frame = frame if zone else frame.withColumn("t", F.col("t").cast("timestamp_ntz"))
-        for text in RANGED if ties == 1 else RANGED[:2]:
-            spec = wex.parse(f"{head} window w {text}")
-            found = frame.transform(windows(spec, ranges=4)).toArrow()
-            assert rows(found) == rows(wex.find(spec, table)), text
-    number = pa.table({"t": np.arange(400) // 2, "x": random.integers(0, 10, 400)})
-    for type_, field in (("short", "int"), ("double", "real"), ("date", "date")):
-        spec = wex.parse(f"stream s (t {field}, x int) order by t window w {RANGED[3]}")
-        cast = (
-            F.date_from_unix_date(F.col("t").cast("int"))
-            if type_ == "date"
-            else F.col("t").cast(type_)
-        )
-        frame = spark.createDataFrame(number).withColumn("t", cast)
-        found = frame.transform(windows(spec, ranges=3)).toArrow()
-        assert rows(found) == rows(wex.find(spec, frame.toArrow())), type_
-        nothing = spark.createDataFrame([(None, 1)], frame.schema)
-        with_null = frame.union(nothing).transform(windows(spec, ranges=3))
-        wrong(with_null.toArrow, "null-order")
-    # The error of one task, wherever the first bad event is.
-    for row in (3, 700, 1_990):
-        x = np.where(np.arange(2_000) < row, random.integers(0, 9, 2_000), 9)
-        times = pa.array(np.arange(2_000) * 1_000_000, pa.timestamp("us", "UTC"))
-        limited = pa.table({"t": times, "x": x, "name": ["a"] * 2_000})
-        frame = spark.createDataFrame(limited)
-        spec = wex.parse(f"{head} assume [x < 9]* window w match [x > 4]+")
-        errors = [
-            wrong(lambda: frame.transform(windows(spec, ranges=n)).toArrow(), "assumption")  # noqa: B023
-            for n in (1, 3)
-        ]
-        assert str(errors[0]) == str(errors[1])
-    wrong(lambda: frame.transform(windows(spec, ranges=0)), "wrong-argument")
-
-
-def ranges_of_random_specs(spark: SparkSession) -> None:
-    """All kinds of windows that can be divided, several in a spec."""
-    chance, count = Random(1), 0
-    for spec, _ in random_cases(mixed_specs(least=6, most=8), 5):
-        engine = engine_of(spec)
-        whole = [
-            written
-            for written, window in zip(spec.windows, engine.windows, strict=True)
-            if obstacle_of(window) is None
-        ]
-        if not whole:
-            continue
-        text = str(replace(spec, windows=tuple(whole), source=None))
-        one = wex.parse(text.replace("partition by key\n", ""))
-        table = random_streams(chance, 1, longest=200)
-        frame = spark.createDataFrame(table).withColumn("t", F.col("t").cast("timestamp_ntz"))
-        try:
-            expected = wex.find(one, table)
-        except wex.DataError as error:
-            found = wrong(lambda: frame.transform(windows(one, ranges=4)).toArrow(), error.code)  # noqa: B023
-            assert error.code == "arithmetic" or found.position == error.position  # type: ignore[attr-defined]
-            continue
-        result = frame.transform(windows(one, ranges=4)).toArrow().cast(expected.schema)
-        order = [(name, "ascending") for name in ("window_name", "end_index", "start_index")]
-        assert_same(result.sort_by(order), expected.sort_by(order))
-        count += result.num_rows
-    assert count > 100
-
-
-def ranges_of_data_that_changes(spark: SparkSession) -> None:
-    """Fail if the data of the second pass has other rows at the borders; no window is wrong."""
-    spec = wex.parse("stream s (t int, x int) order by t window w match [x > x[-1]]+")
-    table = pa.table({"t": list(range(1000)), "x": [n * 7 % 10 for n in range(1000)]})
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/events"
-        spark.createDataFrame(table).write.parquet(path)
-        events = spark.read.parquet(path)
-        observation = Observation("ranges")
-        found = events.transform(windows(spec, ranges=3, observation=observation))
-        assert found.count() == wex.find(spec, table).num_rows
-        numbers = observation.get
-        assert (numbers["events"], numbers["streams"]) == (1000, 1)
-        shorter, other = (
-            table.slice(0, 900),
-            table.set_column(1, "x", pa.array(np.arange(1000) % 3)),
-        )
-        for data in (shorter, other):
-            changed = spark.createDataFrame(data)
-            with patch("wex.spark.ranges._divided", partial(_other_data, ranges._divided, changed)):
-                divided = events.transform(windows(spec, ranges=3))
-            if data is shorter:  # only at its end: the borders are those of this data, too
-                assert rows(divided.toArrow()) == rows(wex.find(spec, data))
-            else:
-                wrong(divided.toArrow, "changed")
-
-
-def _other_data(
-    divide: Callable[..., DataFrame], other: DataFrame, *arguments: Any, **named: Any
-) -> DataFrame:
-    """Divide other data than that of the first pass."""
-    engine, rows_given, *rest = arguments
-    return divide(engine, other.toDF(*rows_given.columns), *rest, **named)
 
 
 def arguments(spark: SparkSession) -> None:
@@ -760,7 +632,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    shuffles, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, ranges_of_time, ranges_of_random_specs, ranges_of_data_that_changes, arguments, views, table_functions, statements, random_specs,
+    shuffles, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

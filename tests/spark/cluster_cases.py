@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 import wex
@@ -18,7 +21,7 @@ from tests.spark.gate import Gate
 from tests.spark.standalone import kill_worker
 from tests.spark.streams import agree, source, written
 from wex.examples import market
-from wex.spark import create_view, sql, windows
+from wex.spark import create_view, range_borders, sql, windows
 
 ROWS, SYMBOLS, FILES = 8_000, 20, 4
 
@@ -58,6 +61,26 @@ def killed_after_windows(spark: SparkSession, work: Path) -> None:
     gate = Gate(work / "gate")
     result = killed(gate, gate.on(frame.transform(windows(TREND))).toArrow)
     assert rows(result) == rows(wex.find(TREND, table))
+
+
+def ranges_killed(spark: SparkSession, work: Path) -> None:
+    """Divide a key with most of the rows, and then a stream without a key: lose tasks on both sides."""
+    table = market.trades(ROWS, SYMBOLS)
+    symbols = pc.if_else(pa.array(np.arange(ROWS) % 10 == 0), table["symbol"], "large")
+    skewed = table.set_column(table.column_names.index("symbol"), "symbol", symbols)
+    written(skewed, work / "skewed", FILES)
+    frame = spark.read.parquet(str(work / "skewed")).repartition(FILES)
+    one = wex.parse(str(TREND).replace("partition by symbol", ""))
+    for number, (spec, gated_first) in enumerate(((TREND, True), (TREND, False), (one, True))):
+        gate = Gate(work / f"gate{number}")
+        with patch.object(range_borders, "LEAST_EVENTS", 1):
+            # The gate is open while borders are looked for.
+            given = gate.on(frame) if gated_first else frame
+            found = given.transform(windows(spec, ranges=2))
+        result = killed(gate, (found if gated_first else gate.on(found)).toArrow)
+        expected = wex.find(spec, skewed)
+        assert expected.num_rows > 100
+        assert rows(result.drop_columns(["mean"])) == rows(expected.drop_columns(["mean"]))
 
 
 def statement_killed(spark: SparkSession, work: Path) -> None:
@@ -108,6 +131,7 @@ def stream_killed(spark: SparkSession, work: Path) -> None:
 CASES: list[Callable[[SparkSession, Path], None]] = [
     killed_before_windows,
     killed_after_windows,
+    ranges_killed,
     statement_killed,
     stream_killed,
 ]

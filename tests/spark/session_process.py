@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark import cases, cluster_cases, streams
+from tests.spark import cases, cluster_cases, range_cases, streams
 from wex.spark.session import ROCKSDB
 from wex.spark.streaming import PROVIDER
 
-BATCH = {case.__name__: case for case in cases.CASES}
+BATCH = {case.__name__: case for case in (*cases.CASES, *range_cases.CASES)}
 STREAMING = {case.__name__: case for case in streams.CASES}
 CLUSTER = {case.__name__: case for case in cluster_cases.CASES}
 PARTITIONS = "spark.sql.shuffle.partitions"

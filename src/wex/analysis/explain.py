@@ -11,6 +11,8 @@ from wex.compile.automaton_pairs import pairs_of
 from wex.compile.guards import as_written
 from wex.compile.normal_form import PairAutomata
 from wex.compile.to_predicate import names_of_lets
+from wex.engine.engine import engine_of
+from wex.engine.ranges.distribution import obstacle_to_tasks
 from wex.errors import counted
 from wex.spec import as_spec
 from wex.stages import STAGES, trace
@@ -62,6 +64,9 @@ def explain(spec: SpecLike) -> Explanation:
             lines += _entry(stage.name, SHOWN[stage.name](values, number))
         for name, answer in window.answers.items():
             lines += _entry(name, [f"{answer}: {answer.reason}"])
+    reason = obstacle_to_tasks(engine_of(spec))
+    whole = "can be divided among tasks" if reason is None else f"runs in one task: {reason}"
+    lines += [f"stream {spec.stream.name}", *_entry("ranges", [f"one long stream {whole}"])]
     return Explanation(tuple(lines), spec)
 
 

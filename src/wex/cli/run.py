@@ -73,6 +73,12 @@ if TYPE_CHECKING:
     help="Setting of the Spark session. Repeatable.",
 )
 @click.option(
+    "--ranges",
+    type=click.IntRange(min=1),
+    help="Number of tasks that run ranges of time: of one stream without `partition by`, or of keys with very"
+    " many rows.  [default: by the size of the input, for one stream]",
+)
+@click.option(
     "--stream",
     is_flag=True,
     help="Go on from --checkpoint with what has arrived since; with an interval as --trigger, without end.",
@@ -131,6 +137,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
     mode: str,
     master: str | None,
     conf: tuple[tuple[str, str], ...],
+    ranges: int | None,
     stream: bool,
     checkpoint: str | None,
     trigger: str,
@@ -157,6 +164,8 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         raise click.UsageError("--stream requires --checkpoint, a folder for progress and state")
     if stream and mode == "overwrite":
         raise click.UsageError("--stream appends to the output; --mode overwrite is not possible")
+    if stream and ranges is not None:
+        raise click.UsageError("--ranges divides the input of a batch job; --stream has no end")
     if is_local(master, dict(conf)):
         check_source(source, input_format, stream=stream)
         check_target(target, output_format, new=mode == "error" and not stream)
@@ -189,7 +198,7 @@ def run(  # noqa: PLR0913, PLR0917  (one for each option)
         "bad_rows_to": bad_rows_to,
     }
     if checkpoint is None or not stream:
-        return run_batch(spark, spec, job, handling, rules, debug=debug)
+        return run_batch(spark, spec, job, handling, rules, ranges=ranges, debug=debug)
     from wex.spark.streaming_job import EndlessSettings  # noqa: PLC0415
 
     endless = EndlessSettings(checkpoint, trigger, watermark)
@@ -215,6 +224,7 @@ def run_batch(
     handling: BadRowHandling,
     rules: dict[str, Any],
     *,
+    ranges: int | None,
     debug: bool,
 ) -> int:
     """Run a batch job, and print how many windows, events and streams it had."""
@@ -223,7 +233,7 @@ def run_batch(
 
     start = time.monotonic()
     try:
-        summary = run_job(spark, spec, job, handling)
+        summary = run_job(spark, spec, job, handling, ranges)
     except WexError as error:
         if debug:
             click.echo(without_seals(traceback.format_exc()), err=True)

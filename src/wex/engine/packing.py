@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from wex.engine.input.grouping import (
 from wex.engine.input.sorting import is_sorted, sort_indices, sort_keys
 from wex.engine.kernels.ordering import (
     bucket_order,
+    buckets_of_hashes,
     codes_by_bucket,
     least_and_greatest,
     mix,
@@ -41,8 +42,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wex.engine.arrays import Ints
+    from wex.engine.arrays import Bools, Ints
     from wex.engine.engine import Engine
+
+    Numbers = NDArray[np.int32]
 
 NULL_HASH = np.uint64(0x9E3779B97F4A7C15)
 NARROW: tuple[type[np.unsignedinteger], ...] = (np.uint8, np.uint16, np.uint32)
@@ -53,6 +56,17 @@ MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
 BLOB_ROWS = 1 << 14  # more cost the JVM more: its heap has a way of its own for large arrays
 
 
+class Buckets(Protocol):
+    """A division of rows into so many buckets."""
+
+    @property
+    def count(self) -> int:
+        """Return the number of buckets."""
+
+    def numbers(self, arrays: Mapping[str, pa.Array], rows: int) -> Numbers | None:
+        """Return the bucket of each row; None: all are in the first one. Texts are codes."""
+
+
 @dataclass(frozen=True)
 class KeyBuckets:
     """So many buckets, by the hash of the keys."""
@@ -60,14 +74,11 @@ class KeyBuckets:
     keys: Sequence[str]
     count: int
 
-    def order(self, arrays: Mapping[str, pa.Array], rows: int) -> tuple[Ints | None, Ints]:
-        """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+    def numbers(self, arrays: Mapping[str, pa.Array], rows: int) -> Numbers | None:
+        """Return the bucket of each row; None: all are in the first one."""
         if self.count == 1 or not self.keys:
-            return None, np.full(self.count, rows, dtype=np.int64)
-        hashes = np.zeros(rows, dtype=np.uint64)
-        for name in self.keys:
-            mix(hashes, _hashable(arrays[name]))
-        return bucket_order(hashes, self.count)
+            return None
+        return buckets_of_hashes(key_hashes([arrays[name] for name in self.keys], rows), self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +91,84 @@ class TimeBuckets:
     column: str
     borders: NDArray[np.generic]
 
-    def order(self, arrays: Mapping[str, pa.Array], rows: int) -> tuple[Ints | None, Ints]:
-        """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+    @property
+    def count(self) -> int:
+        """Return the number of buckets."""
+        return len(self.borders) + 1
+
+    def numbers(self, arrays: Mapping[str, pa.Array], rows: int) -> Numbers:  # noqa: ARG002
+        """Return the bucket of each row."""
         column = arrays[self.column]
         if pa.types.is_floating(column.type):
             values = column.cast(pa.float64()).fill_null(-np.inf).to_numpy()
         else:
             values = whole(column)
-        numbers = np.searchsorted(self.borders, values, side="right")
+        numbers: Numbers = np.searchsorted(self.borders, values, side="right").astype(np.int32)
         if column.null_count:
             numbers[column.is_null().to_numpy(zero_copy_only=False)] = 0
-        ends = np.cumsum(np.bincount(numbers, minlength=len(self.borders) + 1))
-        if rows < 2 or (numbers[1:] >= numbers[:-1]).all():
-            return None, ends
-        return np.argsort(
-            numbers.astype(np.uint16), kind="stable"
-        ), ends  # of 16 bits: a radix sort
+        return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class SkewedBuckets:
+    """Buckets by the hash of the keys, and behind them those of some keys by time.
+
+    A key is a table of one row.
+    """
+
+    by_key: KeyBuckets
+    by_time: Sequence[tuple[pa.Table, TimeBuckets]]
+
+    @property
+    def count(self) -> int:
+        """Return the number of buckets."""
+        return self.by_key.count + sum(buckets.count for _, buckets in self.by_time)
+
+    def numbers(self, arrays: Mapping[str, pa.Array], rows: int) -> Numbers:
+        """Return the bucket of each row."""
+        numbers = self.by_key.numbers(arrays, rows)
+        if numbers is None:
+            numbers = np.zeros(rows, dtype=np.int32)
+        first = self.by_key.count
+        for key, buckets in self.by_time:
+            own = np.flatnonzero(has_key(arrays, key))
+            times = arrays[buckets.column].take(pa.array(own))
+            numbers[own] = buckets.numbers({buckets.column: times}, len(own)) + np.int32(first)
+            first += buckets.count
+        return numbers
+
+
+def has_key(arrays: Mapping[str, pa.Array], key: pa.Table) -> Bools:
+    """Return a mask of the rows with a key, which is a table of one row; texts are codes."""
+    masks = [_equal_to(arrays[name], combine_chunks(key.column(name))) for name in key.column_names]
+    all_equal: Bools = np.logical_and.reduce(masks)
+    return all_equal
+
+
+def _equal_to(column: pa.Array, value: pa.Array) -> Bools:
+    """Return a mask of the values that are, as keys, equal to one value."""
+    if pa.types.is_null(column.type):
+        return np.full(len(column), value.null_count == 1)
+    if pa.types.is_dictionary(column.type):
+        texts = column.dictionary
+        code = -1 if value.null_count else pc.index(texts, value[0].cast(texts.type)).as_py()
+        if code < 0 and not value.null_count:
+            return np.zeros(len(column), dtype=np.bool_)
+        coded: Bools = _codes(column) == code
+        return coded
+    known: Bools = column.is_valid().to_numpy(zero_copy_only=False)
+    if value.null_count:
+        return ~known
+    equal: Bools = _hashable(column) == _hashable(value)[0]  # of numbers no two have one hash
+    return equal & known if column.null_count else equal
+
+
+def key_hashes(columns: Sequence[pa.Array], rows: int) -> NDArray[np.uint64]:
+    """Return a hash of the key of each row; texts are codes."""
+    hashes = np.zeros(rows, dtype=np.uint64)
+    for column in columns:
+        mix(hashes, _hashable(column))
+    return hashes
 
 
 class Blob(NamedTuple):
@@ -106,14 +179,12 @@ class Blob(NamedTuple):
     data: pa.Buffer
 
 
-def blobs(
-    table: pa.Table, buckets: KeyBuckets | TimeBuckets, first_order: str | None
-) -> Iterator[Blob]:
+def blobs(table: pa.Table, buckets: Buckets, first_order: str | None) -> Iterator[Blob]:
     """Yield the rows of a table as blobs, one or several for each bucket that has rows."""
     if not table.num_rows:
         return
-    arrays = {name: _coded(combine_chunks(table.column(name))) for name in table.column_names}
-    order, bucket_ends = buckets.order(arrays, table.num_rows)
+    arrays = coded_columns(table)
+    order, bucket_ends = _in_buckets(buckets, arrays, table.num_rows)
     columns = [_packed_column(array, order, bucket_ends) for array in arrays.values()]
     owners, starts, ends = _slices(bucket_ends)
     firsts = _least(table, first_order, order, starts)
@@ -215,6 +286,17 @@ def _written(batch: pa.RecordBatch) -> pa.Buffer:
 # --- Buckets
 
 
+def _in_buckets(
+    buckets: Buckets, arrays: Mapping[str, pa.Array], rows: int
+) -> tuple[Ints | None, Ints]:
+    """Return rows in the order of their buckets (None: as they are), and where buckets end."""
+    numbers = buckets.numbers(arrays, rows)
+    if numbers is None:
+        return None, np.full(buckets.count, rows, dtype=np.int64)
+    order, ends, in_order = bucket_order(numbers, buckets.count)
+    return None if in_order else order, ends
+
+
 def _slices(bucket_ends: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the bucket, the first row and the end of each blob."""
     bucket_starts = np.append(0, bucket_ends[:-1])
@@ -227,9 +309,13 @@ def _slices(bucket_ends: Ints) -> tuple[Ints, Ints, Ints]:
     return owners, starts, own_starts + own_sizes * (numbers + 1) // own_counts
 
 
-def _coded(column: pa.Array) -> pa.Array:
-    """Return texts as codes; other columns as they are."""
-    return column.dictionary_encode() if is_text(column.type) else column
+def coded_columns(table: pa.Table) -> dict[str, pa.Array]:
+    """Return columns by name, texts as codes."""
+    columns = {name: combine_chunks(table.column(name)) for name in table.column_names}
+    return {
+        name: column.dictionary_encode() if is_text(column.type) else column
+        for name, column in columns.items()
+    }
 
 
 def _hashable(column: pa.Array) -> NDArray[np.uint64]:

@@ -67,7 +67,11 @@ class Summary:
 
 
 def run_job(
-    spark: SparkSession, spec: tree.Spec, job: Job, handling: BadRowHandling | None = None
+    spark: SparkSession,
+    spec: tree.Spec,
+    job: Job,
+    handling: BadRowHandling | None = None,
+    ranges: int | None = None,
 ) -> Summary:
     """Run a job; an error of Spark or of a worker is a WexError."""
     engine = engine_of(with_order(spec))
@@ -80,7 +84,9 @@ def run_job(
     try:
         events = _read(spark, engine, job)
         observed = Observation("wex")
-        tallied = found_windows(engine, events, tally=True, handling=handling, run=run)
+        tallied = found_windows(
+            engine, events, tally=True, handling=handling, run=run, ranges=ranges
+        )
         result = counted(tallied, observed)
         options = {"header": "true"} if target_format == "csv" else {}
         writer = result.write.format(target_format).options(**options).mode(job.mode)

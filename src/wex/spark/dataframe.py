@@ -27,7 +27,7 @@ from wex.spark import packed_shuffle
 from wex.spark.dead_letters import BadRowHandling, DeadLetterFile, bad_row_handling, new_run
 from wex.spark.internals import partitioned_by, spark_schema_of
 from wex.spark.packed_shuffle import shuffle_partitions, shuffled
-from wex.spark.ranges import check_ranges, ranged_windows
+from wex.spark.ranges import check_ranges, ranged_windows, tasks_for
 from wex.spark.schemas import arrow_schema, quoted, to_arrow
 from wex.spark.session import check_workers
 from wex.spec import as_spec
@@ -65,7 +65,7 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     bad_rows_to: str | PathLike[str] | None = None,
     observation: Observation | None = None,
     shuffle: Shuffle = "packed",
-    ranges: int = 1,
+    ranges: int | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function for `DataFrame.transform`: from events to the windows of a spec.
 
@@ -74,9 +74,12 @@ def windows(  # noqa: PLR0913  (each a choice of its own)
     `row_index`, as rows of a DataFrame have no place. A column that is missing or of another type
     is an error before any job starts. A row that cannot be an event fails the job, is skipped, or is diverted
     to the folder `bad_rows_to`. In a batch job an `observation` gets the counts of `events`,
-    `streams`, `windows` and `bad` rows. Without `partition by`, a batch is divided into
-    `ranges` of time, run by so many tasks: three small jobs run at once to find them. The other arguments are for streaming DataFrames: see
+    `streams`, `windows` and `bad` rows. The other arguments are for streaming DataFrames: see
     "Running it for months" in the docs.
+
+    Streams of a batch may be divided into `ranges` of time, run by so many tasks: one stream without
+    `partition by`, else keys that are too large for one task. Three small jobs then run at once to find
+    the ranges. If `ranges` is not given, a large stream without `partition by` is divided.
 
     The `shuffle` of a batch job is *packed*: rows travel as Arrow data, sorted by WEX. With "rows",
     Spark moves and sorts the rows themselves.
@@ -165,7 +168,9 @@ def create_view(
     spark: SparkSession, name: str, spec: SpecLike, source: str, *, rows: bool = False
 ) -> None:
     """Create a temporary view of the windows of a spec in a table or view, or of their rows."""
-    spark.table(source).transform(windows(spec, rows=rows)).createOrReplaceTempView(name)
+    # Not divided into ranges: these are found in the data of now, which may change before a query.
+    found = windows(spec, rows=rows, ranges=1)
+    spark.table(source).transform(found).createOrReplaceTempView(name)
 
 
 def found_windows(
@@ -176,7 +181,7 @@ def found_windows(
     handling: BadRowHandling | None = None,
     run: str = "",
     shuffle: Shuffle = "packed",
-    ranges: int = 1,
+    ranges: int | None = None,
     columns: Sequence[str] | None = None,
 ) -> DataFrame:
     """Return the windows of a batch DataFrame, or some of their columns; events that do not fit are an error.
@@ -189,9 +194,10 @@ def found_windows(
     chosen_columns = list(columns or result.column_names)
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
-    divisible = not stream.partition_by and handling.choice == "fail" and CORRUPT not in plain
-    if divisible and ranges > 1:
-        divided = ranged_windows(engine, chosen, plain, result.schema, ranges, tally=tally)
+    looks = handling.choice != "fail" or CORRUPT in plain
+    tasks = tasks_for(engine, chosen, plain, ranges, bad_rows=looks)
+    if tasks > 1:
+        divided = ranged_windows(engine, chosen, plain, result.schema, tasks, tally=tally)
         if divided is not None:
             return divided.select(*map(quoted, chosen_columns))
     run_on_workers = WorkerFunctions(

@@ -72,6 +72,25 @@ def estimated_size(frame: DataFrame) -> int | None:
     return size if size < UNKNOWN_SIZE else None
 
 
+def is_only_read(frame: DataFrame) -> bool:
+    """Tell whether rows are read from files, tables or memory, at most filtered: then reading them again is cheap.
+
+    Only the plan of a classic session is at hand.
+    """
+    try:
+        nodes = [frame._jdf.queryExecution().optimizedPlan()]  # noqa: SLF001
+        while nodes:
+            node = nodes.pop()
+            children = node.children()
+            if not children.isEmpty() and node.nodeName() not in _READ:
+                return False
+            nodes += [children.apply(at) for at in range(children.size())]
+    except Exception:  # noqa: BLE001  (rows are then read once)
+        return False
+    return True
+
+
+_READ = ("Project", "Filter", "Union")
 # Operators that leave rows in their partitions. A partitioning below others, such as a join, is what
 # Spark plans, and adaptive execution may choose another; one that was asked for stays.
 _STAY = ("Project", "Filter", "Sort")
@@ -109,22 +128,22 @@ def partitioned_by(frame: DataFrame) -> frozenset[str] | None:
 
 
 def spread_labels(partitions: int, each: int) -> list[int]:
-    """Return numbers of which `repartition` puts so many into each partition.
+    """Return numbers of which `repartition` puts so many into each partition, one by one in turns.
 
     If Spark hashed otherwise, partitions would be less even, and nothing else.
 
-    >>> spread_labels(4, 1)
-    [0, 2, 6, 12]
+    >>> spread_labels(4, 2)
+    [12, 6, 2, 0, 13, 9, 4, 1]
     """
-    counts, label = [0] * partitions, 0
-    labels: list[int] = []
-    while len(labels) < partitions * each:
-        partition = _hash(label) % partitions
-        if counts[partition] < each:
-            counts[partition] += 1
-            labels.append(label)
+    labels: list[list[int]] = [[] for _ in range(partitions)]
+    missing, label = partitions * each, 0
+    while missing:
+        own = labels[_hash(label) % partitions]
+        if len(own) < each:
+            own.append(label)
+            missing -= 1
         label += 1
-    return labels
+    return [own[turn] for turn in range(each) for own in labels]
 
 
 def _hash(number: int) -> int:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.packing import BLOB_ROWS, KeyBuckets, TimeBuckets
+from wex.engine.packing import BLOB_ROWS, KeyBuckets
 from wex.spark.internals import estimated_size, spread_labels
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from wex.engine.engine import Engine
+    from wex.engine.packing import Buckets
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -45,12 +46,18 @@ def bucket_labels(frame: DataFrame, *, keyed: bool) -> list[int]:
     """
     if not keyed:
         return [0]
-    spark = frame.sparkSession
-    partitions = shuffle_partitions(spark)
-    size = estimated_size(frame) or 0
+    partitions = shuffle_partitions(frame.sparkSession)
+    return spread_labels(partitions, buckets_of_partition(frame, partitions))
+
+
+def buckets_of_partition(frame: DataFrame, partitions: int, share: float = 1.0) -> int:
+    """Return how many buckets of keys each of some partitions has: one, or more if the input is large.
+
+    A share of the rows goes into these buckets.
+    """
+    size = int((estimated_size(frame) or 0) * share)
     wanted = min(size // BUCKET_BYTES, MOST_BUCKETS)
-    each = max(1, -(-wanted // partitions))
-    return spread_labels(partitions, each)
+    return max(1, -(-wanted // partitions))
 
 
 def shuffle_partitions(spark: SparkSession) -> int:
@@ -75,7 +82,7 @@ def shuffled(frame: DataFrame, engine: Engine, names: list[str]) -> DataFrame:
 
 def packing_function(
     names: list[str],
-    division: KeyBuckets | TimeBuckets,
+    division: Buckets,
     first_order: str | None,
     labels: list[int],
 ) -> Callable[[Batches], Batches]:

@@ -1,31 +1,42 @@
-"""The code that runs on the workers for ranges of one stream: see `wex.spark.ranges`."""
+"""The code that runs on the workers for ranges of streams: see `wex.spark.ranges`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges.distribution import run_task
-from wex.engine.ranges.joining import FOR_ALL, Join, Packet, Place, packets
+from wex.engine.ranges.joining import (
+    FOR_ALL,
+    TABLE_ROWS,
+    Join,
+    Kind,
+    Packet,
+    Place,
+    event_with_key,
+    packets,
+)
+from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.worker_errors import bad_rows_hint
 from wex.spark.packed_shuffle import buckets
-from wex.spark.worker import engine_of_plan, tally_row
+from wex.spark.worker import engine_of_plan, partition_windows, tally_row
 from wex.spark.worker_heap import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from wex.engine.engine import Engine
     from wex.engine.ranges.distribution import RangeTask
 
     Batches = Iterator[pa.RecordBatch]
 
 PACKETS = pa.schema(
     [
-        *((name, pa.int32()) for name in ("target", "kind", "number", "piece", "way")),
+        *((name, pa.int32()) for name in ("target", "stream", "kind", "number", "piece", "way")),
         # Packets of one place in their order, and each in parts: the JVM does not like large arrays.
         *((name, pa.int32()) for name in ("slice", "part")),
         ("content", pa.binary()),
@@ -33,68 +44,122 @@ PACKETS = pa.schema(
 )
 NUMBERS = len(PACKETS) - 1
 PART_BYTES = 1 << 20
+UNDIVIDED = -1  # in place of the number of a stream: windows of streams that are not divided
+
+
+class PlacedRange(NamedTuple):
+    """A range of a stream, both by their numbers, and the joining tasks: its own, and all of its stream."""
+
+    stream: int
+    number: int
+    task: RangeTask
+    target: int
+    targets: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class DividedStream:
+    """A stream that is divided: its key, a table of one row, None without a key; its number of ranges.
+
+    The joining task `counts` adds its counts; None: nobody does.
+    """
+
+    key: pa.Table | None
+    ranges: int
+    counts: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class RangeWork:
+    """What all tasks of a job with ranges have in common."""
+
+    plan: bytes
+    events: pa.Schema  # of rows that travel
+    tally: bool
+
+    @property
+    def engine(self) -> Engine:
+        """Return the engine, which a worker makes once."""
+        return engine_of_plan(self.plan)
 
 
 def range_packets(
-    plan: bytes,
+    work: RangeWork,
     batches: Batches,
-    events: pa.Schema,
-    by_label: dict[int, tuple[int, RangeTask]],
-    targets: list[int],
+    ranges: Mapping[int, PlacedRange],
+    targets: Sequence[int],
     memory: int,
 ) -> Batches:
-    """Yield the packets of the ranges of a partition of blobs; a range is found by its label."""
-    engine = engine_of_plan(plan)
-    for label, tables in buckets(batches, engine, events, memory):
-        number, task = by_label[label]
+    """Yield the packets of a partition of blobs; a bucket is a range, or of streams that are not divided."""
+    engine = work.engine
+    for number, (label, tables) in enumerate(buckets(batches, engine, work.events, memory)):
+        placed = ranges.get(label)
+        if placed is None:
+            target = targets[label % len(targets)]
+            found = partition_windows(engine, tables, tally=work.tally)
+            yield from _windows_rows(target, Place(Kind.WINDOWS, label, number, 0), found)
+            continue
         with bad_rows_hint(engine.guarded, "fail"):
-            sent = packets(number, run_task(engine, task, tables))
+            sent = packets(placed.number, run_task(engine, placed.task, tables))
             for at, packet in enumerate(sent):
                 for_all = packet.place.kind in FOR_ALL
-                for target in targets if for_all else [targets[number % len(targets)]]:
-                    yield from _rows(target, at, packet)
+                for target in placed.targets if for_all else [placed.target]:
+                    yield from _rows(target, placed.stream, at, packet)
     settle()
 
 
-def _rows(target: int, at: int, packet: Packet) -> Batches:
+def _windows_rows(target: int, place: Place, found: Batches) -> Batches:
+    """Yield windows of streams that are not divided as rows."""
+    slices = (
+        batch.slice(row, TABLE_ROWS)
+        for batch in found
+        for row in range(0, batch.num_rows, TABLE_ROWS)
+    )
+    for at, some in enumerate(slices):
+        content = to_ipc(pa.Table.from_batches([some]), compressed=True)
+        yield from _rows(target, UNDIVIDED, at, Packet(place, content))
+
+
+def _rows(target: int, stream: int, at: int, packet: Packet) -> Batches:
     """Yield a packet as rows of a part each."""
     content = pa.py_buffer(packet.content)
     for part, first in enumerate(range(0, max(content.size, 1), PART_BYTES)):
         data = content.slice(first, min(PART_BYTES, content.size - first))
         offsets = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
-        numbers = [pa.array([n], pa.int32()) for n in (target, *packet.place, at, part)]
+        numbers = [pa.array([n], pa.int32()) for n in (target, stream, *packet.place, at, part)]
         column = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
         yield pa.record_batch([*numbers, column], schema=PACKETS)
 
 
 def joined_windows(
-    plan: bytes,
-    batches: Batches,
-    events: pa.Schema,
-    count: int,
-    result: pa.Schema,
-    tallying: int | None,
+    work: RangeWork, batches: Batches, streams: Sequence[DividedStream], result: pa.Schema
 ) -> Batches:
-    """Yield the windows of the packets of a partition, and the counts of the stream if it is to."""
-    engine = engine_of_plan(plan)
-    prepared = PreparedInput(engine, events.empty_table()).table.schema
-    for target, own in groupby(_packets(batches), key=lambda packet: packet[0]):
-        join = Join(engine, prepared, count)
+    """Yield the windows of the packets of a partition, and the counts of streams that it has to count."""
+    engine = work.engine
+    for (target, stream), own in groupby(_packets(batches), key=lambda packet: packet[:2]):
+        incoming = (packet for *_, packet in own)
+        if stream == UNDIVIDED:
+            for packet in incoming:
+                yield from from_ipc(packet.content).cast(result).to_batches()
+            continue
+        divided = streams[stream]
+        join = Join(engine, event_with_key(engine, work.events, divided.key), divided.ranges)
         with bad_rows_hint(engine.guarded, "fail"):
-            for windows in join.windows(packet for _, packet in own):
+            for windows in join.windows(incoming):
                 yield from windows.cast(result).to_batches()
-        if target == tallying:
+        if target == divided.counts:
             yield tally_row(result, join.events, 1)
             yield tally_row(result, 0, None)
     settle()
 
 
-def _packets(batches: Batches) -> Iterator[tuple[int, Packet]]:
-    """Yield the packets of a partition with their targets; their parts come one after the other."""
+def _packets(batches: Batches) -> Iterator[tuple[int, int, Packet]]:
+    """Yield the packets of a partition with their targets and streams; their parts come one after the other."""
     rows = (
         (numbers, content)
         for batch in batches
         for *numbers, content in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     )
-    for (target, *place, _), parts in groupby(rows, key=lambda row: row[0][: NUMBERS - 1]):
-        yield target, Packet(Place(*place), b"".join(content for _, content in parts))
+    for head, parts in groupby(rows, key=lambda row: row[0][: NUMBERS - 1]):
+        target, stream, *place, _ = head
+        yield target, stream, Packet(Place(*place), b"".join(content for _, content in parts))

@@ -1,77 +1,107 @@
-"""One stream without a key on many tasks: ranges of time, and the windows that cross their borders.
+"""One stream on many tasks: ranges of time, and the windows that cross their borders.
 
-Three small jobs come first: they count the events, find times that divide them evenly in a sample,
-and fetch the rows near these times. From these follow the states of all automata where a range begins
-(see `wex.engine.ranges.distribution`). The rest is lazy, as all of a DataFrame: rows travel packed to
-the task of their range, and its windows, packed, to a task that joins them with those that cross borders
-(see `wex.engine.ranges.joining`).
+A stream without a key is divided, and so are keys with a large share of all rows. `range_borders` finds out
+where ranges begin. The rest is lazy, as all of a DataFrame: rows travel packed to the task of their
+range, and its windows, packed, to a task that joins them with those that cross borders (see
+`wex.engine.ranges.joining`). Rows of other keys travel by their hash in the same shuffle.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import (
-    ByteType,
-    DataType,
-    DateType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    ShortType,
-    TimestampNTZType,
-    TimestampType,
-)
 
-from wex.engine.packing import TimeBuckets
-from wex.engine.ranges.composition import obstacle
-from wex.engine.ranges.distribution import cut_in, rows_before, tasks_of
+from wex.engine.packing import KeyBuckets, SkewedBuckets, TimeBuckets
+from wex.engine.ranges.distribution import obstacle_to_tasks, tasks_of
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
-from wex.errors import WexError
+from wex.errors import WexError, counted
 from wex.spark import packed_shuffle
-from wex.spark.internals import spark_schema_of, spread_labels
-from wex.spark.packed_shuffle import BLOBS_IN_SPARK, packing_function
+from wex.spark.internals import estimated_size, is_only_read, spark_schema_of, spread_labels
+from wex.spark.packed_shuffle import BLOBS_IN_SPARK, buckets_of_partition, packing_function
+from wex.spark.range_borders import Order, cut_streams
+from wex.spark.range_worker import DividedStream, PlacedRange, RangeWork
 from wex.spark.schemas import to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from wex.engine.engine import Engine
-    from wex.engine.ranges.distribution import Cut, RangeTask
+    from wex.engine.packing import Buckets
+    from wex.spark.range_borders import CutStream
 
     Batches = Iterator[pa.RecordBatch]
 
-RANGE_EVENTS = 6_000_000  # of a range: few enough to be sorted in memory, if they have few columns
-MOST_RANGES = 1000
-LOOK = 1 << 12  # events after a border in which the states may become known
-MOST_BEFORE = 1 << 16  # events before a range that it can be given
-SAMPLE = 100_000  # times of events that are looked at, at least
-SAMPLE_OF_RANGE = 1_000
+WORTH_DIVIDING = 1 << 26  # bytes of the input as Spark estimates it
 PACKETS_IN_SPARK = (
-    "target int, kind int, number int, piece int, way int, slice int, part int, content binary"
+    "target int, stream int, kind int, number int, piece int, way int, slice int, part int,"
+    " content binary"
 )
-NTZ_EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 
 logger = logging.getLogger("wex")
 
 
+# --- Whether streams are divided
+
+
 def check_ranges(ranges: object) -> None:
-    """Raise an error unless a number of ranges is a positive whole number."""
-    if type(ranges) is not int or ranges < 1:
+    """Raise an error unless a number of ranges is a positive whole number, or None."""
+    if ranges is not None and (type(ranges) is not int or ranges < 1):
         message = f"ranges must be a positive whole number, got {ranges!r}"
-        raise WexError("wrong-argument", message, "give 1 or more")
+        raise WexError("wrong-argument", message, "give 1 or more, or leave it out")
+
+
+def tasks_for(
+    engine: Engine,
+    rows: DataFrame,
+    plain: dict[str, str],
+    ranges: int | None,
+    *,
+    bad_rows: bool,
+) -> int:
+    """Return by how many tasks ranges of streams are run; 1: streams are not divided, as the log says.
+
+    None for `ranges`: a stream without a key is divided if it is large. With `bad_rows`, rows may be
+    skipped or have marks.
+    """
+    if ranges == 1 or (ranges is None and engine.stream.partition_by):
+        return 1
+    reason = "bad rows are looked for" if bad_rows else obstacle_to_tasks(engine)
+    if reason is None and Order.of(rows, plain, engine) is None:
+        reason = "the type of its first order column cannot be divided"
+    if reason is None and ranges is None:
+        reason = _small(rows)
+    if reason is None:
+        return ranges or rows.sparkSession.sparkContext.defaultParallelism
+    logger.info("%s in one task: %s", _whole(engine), reason)
+    return 1
+
+
+def _small(rows: DataFrame) -> str | None:
+    """Return why it does not pay to divide rows; None: it does."""
+    if not hasattr(rows.sparkSession, "sparkContext"):
+        return "the size of the input is not known on Spark Connect; `ranges` divides it anyway"
+    if not is_only_read(rows):
+        return "its rows are computed, which is not done more than once unless `ranges` is given"
+    size = estimated_size(rows)
+    if size is None:
+        return "the size of the input is not known; `ranges` divides it anyway"
+    if size < WORTH_DIVIDING:
+        return f"Spark expects {size:,} bytes of input, and it pays from {WORTH_DIVIDING:,} on"
+    if rows.sparkSession.sparkContext.defaultParallelism < 2:
+        return "the session runs one task at a time"
+    return None
+
+
+def _whole(engine: Engine) -> str:
+    return "each stream runs" if engine.stream.partition_by else "the stream runs"
+
+
+# --- Divided streams
 
 
 def ranged_windows(
@@ -79,196 +109,128 @@ def ranged_windows(
     rows: DataFrame,
     plain: dict[str, str],
     result: pa.Schema,
-    ranges: int,
+    tasks: int,
     *,
     tally: bool,
 ) -> DataFrame | None:
-    """Return the windows of one stream, found in ranges by so many tasks; None: it cannot be divided.
+    """Return the windows of rows, found in ranges by so many tasks; None: no stream is divided.
 
     The columns of `rows` are the fields of the stream under `plain` names. With `tally`, there are rows
     without a window that hold counts, as in `wex.spark.worker`.
     """
-    reason = obstacle(engine)
-    order = _Order.of(rows, plain, engine)
-    if reason is None and order is None:
-        reason = "the type of the order column cannot be divided"
-    if reason is None and rows_before(engine) > MOST_BEFORE:
-        reason = "it looks back too far"
-    if reason is not None or order is None:
-        logger.info("the stream runs in one task: %s", reason)
+    order = Order.of(rows, plain, engine)
+    assert order is not None
+    found = cut_streams(engine, rows, plain, order, tasks)
+    streams = [stream for stream in found if stream.cuts]
+    _report(engine, streams, len(found) - len(streams), tasks)
+    if not streams:
         return None
-    cuts = _cuts(engine, rows, plain, order, ranges)
-    if not cuts:
-        logger.info("the stream runs in one task: no time was found that divides it")
-        return None
-    logger.info("the stream runs in %d ranges, on %d tasks", len(cuts) + 1, ranges)
-    return _divided(engine, rows, plain, order, cuts, result, ranges, tally=tally)
+    return _divided(engine, rows, plain, order, streams, result, tasks, tally=tally)
 
 
-# --- The order column
-
-
-class _Order:
-    """The first order column as numbers that compare as it does."""
-
-    def __init__(self, name: str, type_: DataType) -> None:
-        self.name, self._type = name, type_
-
-    @classmethod
-    def of(cls, rows: DataFrame, plain: dict[str, str], engine: Engine) -> _Order | None:
-        """Return the first order column; None if there is none of numbers or times."""
-        if not engine.stream.order_by:
-            return None
-        name = plain[engine.stream.order_by[0]]
-        type_ = rows.schema[name].dataType
-        return cls(name, type_) if isinstance(type_, _NUMBERS) else None
-
-    def literal(self, value: float) -> Column:
-        """Return a number as the column has it: then sources can skip what is not near it.
-
-        Times do not depend on the time zone of the session.
-        """
-        if isinstance(self._type, TimestampType):
-            return F.timestamp_micros(F.lit(int(value)))
-        if isinstance(self._type, TimestampNTZType):
-            return F.expr(NTZ_EPOCH) + F.lit(timedelta(microseconds=int(value)))
-        if isinstance(self._type, DateType):
-            return F.date_from_unix_date(F.lit(int(value)))
-        return F.lit(value)
-
-    def numbers(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return the order column of collected rows as numbers."""
-        if pa.types.is_date(column.type):
-            column = column.cast(pa.int32())
-        floats = pa.types.is_floating(column.type)
-        return column.cast(pa.float64() if floats else pa.int64())
-
-    def between(self, low: float, high: float) -> Column:
-        """Return the condition that the column is in a range."""
-        column = F.col(self.name)
-        return (column >= self.literal(low)) & (column <= self.literal(high))
-
-
-_NUMBERS = (
-    ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType,
-    DateType, TimestampType, TimestampNTZType,
-)  # fmt: skip
-
-
-# --- The first pass
-
-
-def _cuts(
-    engine: Engine, rows: DataFrame, plain: dict[str, str], order: _Order, ranges: int
-) -> list[Cut]:
-    """Return where ranges begin: with an event soon after each border."""
-    events = rows.count()
-    if events < ranges or ranges < 2:
-        return []
-    count = min(ranges * -(-events // (ranges * RANGE_EVENTS)), MOST_RANGES)
-    share = min(max(SAMPLE, SAMPLE_OF_RANGE * count) / events, 1.0)
-    numbers = _sample(rows, order, share)
-    if len(numbers) < count:
-        return []
-    near = math.ceil((rows_before(engine) + LOOK) * share)
-    places = [len(numbers) * border // count for border in range(1, count)]
-    pairs = sorted(
-        {(numbers[at].item(), numbers[min(at + near, len(numbers) - 1)].item()) for at in places}
-    )
-    inside = _any_of([order.between(low, high) for low, high in pairs])
-    borders = rows.where(inside).toArrow().cast(to_arrow(rows.schema))
-    numbers_near = order.numbers(borders.column(order.name))
-    events_near = borders.rename_columns(list(plain))
-    cuts: list[Cut] = []
-    for low, high in pairs:
-        mask = pc.and_(pc.greater_equal(numbers_near, low), pc.less_equal(numbers_near, high))
-        cut = cut_in(engine, events_near.filter(mask))
-        if cut is not None and (not cuts or cut.place.as_py() > cuts[-1].place.as_py()):
-            cuts.append(cut)
-    return cuts
-
-
-def _sample(rows: DataFrame, order: _Order, share: float) -> NDArray[np.generic]:
-    """Return the times of a share of the events, ascending.
-
-    Any place will do that divides the events about evenly: a sample is enough to find it.
-    """
-    times = rows.select(order.name)
-    column = (times if share == 1.0 else times.sample(share, 1)).toArrow().column(0).drop_null()
-    numbers = np.sort(order.numbers(column).to_numpy())
-    return numbers[~np.isnan(numbers)] if numbers.dtype == np.float64 else numbers
-
-
-def _any_of(conditions: Sequence[Column]) -> Column:
-    """Return the disjunction of conditions, as a tree that is not deep."""
-    while len(conditions) > 1:
-        pairs = [conditions[at : at + 2] for at in range(0, len(conditions), 2)]
-        conditions = [pair[0] | pair[1] if len(pair) == 2 else pair[0] for pair in pairs]
-    return conditions[0]
-
-
-# --- The second pass
+def _report(engine: Engine, streams: Sequence[CutStream], whole: int, tasks: int) -> None:
+    """Log which streams are divided, and how many are not although they are large."""
+    keyed = bool(engine.stream.partition_by)
+    if whole or (not keyed and not streams):
+        what = (
+            f"{counted(whole, 'large key')} in one task" if keyed else "the stream runs in one task"
+        )
+        logger.info("%s: no time was found that divides it", what)
+    elif not streams:
+        logger.info("each stream runs in one task: no key is large")
+    if streams:
+        what = counted(len(streams), "key") if keyed else "the stream runs"
+        ranges = sum(len(stream.cuts) + 1 for stream in streams)
+        logger.info("%s in %d ranges, on %d tasks", what, ranges, tasks)
 
 
 def _divided(
     engine: Engine,
     rows: DataFrame,
     plain: dict[str, str],
-    order: _Order,
-    cuts: Sequence[Cut],
+    order: Order,
+    streams: Sequence[CutStream],
     result: pa.Schema,
-    partitions: int,
+    tasks: int,
     *,
     tally: bool,
 ) -> DataFrame:
-    """Return the windows of the ranges between cuts, and those that cross them."""
-    tasks = tasks_of(engine, cuts)
-    labels = spread_labels(partitions, -(-len(tasks) // partitions))
-    targets = spread_labels(partitions, 1)
-    places = [order.numbers(pa.chunked_array([pa.array([cut.place])]))[0].as_py() for cut in cuts]
-    first, names = engine.stream.order_by[0], list(plain)
-    pack = packing_function(names, TimeBuckets(first, np.array(places)), first, labels)
-    blobs = rows.mapInArrow(pack, BLOBS_IN_SPARK).repartition(partitions, "bucket")
+    """Return the windows of streams between their cuts, of other streams, and those that cross cuts."""
+    keyed = bool(engine.stream.partition_by)
+    rest = max(1 - sum(stream.share for stream in streams), 0.0)
+    undivided = tasks * buckets_of_partition(rows, tasks, rest) if keyed else 0
+    ranges = sum(len(stream.cuts) + 1 for stream in streams)
+    labels = spread_labels(tasks, -(-(undivided + ranges) // tasks))
+    targets = spread_labels(tasks, 1)
+    division = _division(engine, order, streams, undivided)
+    pack = packing_function(list(plain), division, order.field, labels[: division.count])
+    blobs = rows.mapInArrow(pack, BLOBS_IN_SPARK).repartition(tasks, "bucket")
     types = to_arrow(rows.schema)
     events = pa.schema([(name, types.field(short).type) for name, short in plain.items()])
-    content = engine.plan.to_bytes()
-    by_label = dict(zip(labels, enumerate(tasks), strict=False))
-    run = _range_function(content, events, by_label, targets)
+    work = RangeWork(engine.plan.to_bytes(), events, tally)
+    placed, divided = _placed(engine, streams, targets, tally=tally)
+    run = _range_function(work, dict(zip(labels[undivided:], placed, strict=False)), targets)
     packets = blobs.sortWithinPartitions("bucket", "first").mapInArrow(run, PACKETS_IN_SPARK)
-    join = _join_function(content, events, len(tasks), result, targets[0] if tally else None)
-    by = ("target", "kind", "number", "piece", "way", "slice", "part")
-    ordered = packets.repartition(partitions, "target").sortWithinPartitions(*by)
-    return ordered.mapInArrow(join, spark_schema_of(result))
+    by = ("target", "stream", "kind", "number", "piece", "way", "slice", "part")
+    ordered = packets.repartition(tasks, "target").sortWithinPartitions(*by)
+    return ordered.mapInArrow(_join_function(work, divided, result), spark_schema_of(result))
+
+
+def _division(
+    engine: Engine, order: Order, streams: Sequence[CutStream], undivided: int
+) -> Buckets:
+    """Return the buckets of rows: those by the hash of a key first, if there are keys, then all ranges."""
+    by_time = []
+    for stream in streams:
+        places = pa.chunked_array([pa.array([cut.place]) for cut in stream.cuts])
+        borders = order.numbers(places).to_numpy()
+        by_time.append((stream.key, TimeBuckets(order.field, borders)))
+    if not engine.stream.partition_by:
+        return by_time[0][1]
+    return SkewedBuckets(KeyBuckets(engine.stream.partition_by, undivided), by_time)
+
+
+def _placed(
+    engine: Engine, streams: Sequence[CutStream], targets: Sequence[int], *, tally: bool
+) -> tuple[list[PlacedRange], list[DividedStream]]:
+    """Return all ranges with the tasks that join them, and the streams: neighbours go to different tasks."""
+    placed: list[PlacedRange] = []
+    divided: list[DividedStream] = []
+    for number, stream in enumerate(streams):
+        tasks = tasks_of(engine, stream.cuts)
+        own = [targets[(len(placed) + at) % len(targets)] for at in range(len(tasks))]
+        all_own = tuple(dict.fromkeys(own))
+        for at, (task, target) in enumerate(zip(tasks, own, strict=True)):
+            placed.append(PlacedRange(number, at, task, target, all_own))
+        divided.append(DividedStream(stream.key, len(tasks), own[0] if tally else None))
+    return placed, divided
 
 
 def _range_function(
-    plan: bytes,
-    events: pa.Schema,
-    by_label: dict[int, tuple[int, RangeTask]],
-    targets: list[int],
+    work: RangeWork, ranges: Mapping[int, PlacedRange], targets: Sequence[int]
 ) -> Callable[[Batches], Batches]:
-    """Return the function that workers run over the ranges of a partition."""
+    """Return the function that workers run over the buckets of a partition."""
     secret, memory = SECRET, packed_shuffle.MEMORY
 
-    def work(batches: Batches) -> Batches:
+    def run(batches: Batches) -> Batches:
         from wex.spark.range_worker import range_packets  # noqa: PLC0415  (on the worker)
 
         with sealed_errors(secret):
-            yield from range_packets(plan, batches, events, by_label, targets, memory)
+            yield from range_packets(work, batches, ranges, targets, memory)
 
-    return work
+    return run
 
 
 def _join_function(
-    plan: bytes, events: pa.Schema, count: int, result: pa.Schema, tallying: int | None
+    work: RangeWork, streams: Sequence[DividedStream], result: pa.Schema
 ) -> Callable[[Batches], Batches]:
-    """Return the function that joins windows; a `tallying` task adds the counts."""
+    """Return the function that joins windows."""
     secret = SECRET
 
     def join(batches: Batches) -> Batches:
         from wex.spark.range_worker import joined_windows  # noqa: PLC0415  (on the worker)
 
         with sealed_errors(secret):
-            yield from joined_windows(plan, batches, events, count, result, tallying)
+            yield from joined_windows(work, batches, streams, result)
 
     return join

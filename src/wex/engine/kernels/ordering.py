@@ -117,27 +117,39 @@ def mix(hashes: NDArray[np.uint64], values: NDArray[np.uint64]) -> None:
 
 
 @compiled
-def bucket_order(hashes: NDArray[np.uint64], buckets: int) -> tuple[Ints, Ints]:
+def buckets_of_hashes(hashes: NDArray[np.uint64], buckets: int) -> NDArray[np.int32]:
+    """Return the bucket of each hash: its upper half decides."""
+    wide, half = np.uint64(buckets), np.uint64(32)
+    numbers = np.empty(len(hashes), dtype=np.int32)
+    for row in range(len(hashes)):
+        numbers[row] = np.int32((hashes[row] >> half) * wide >> half)
+    return numbers
+
+
+@compiled
+def bucket_order(numbers: NDArray[np.int32], buckets: int) -> tuple[Ints, Ints, bool]:
     """Return the rows in the order of their buckets, and where each bucket ends in this order.
 
-    The upper half of a hash decides; rows of one bucket keep their order.
+    Also whether they are in this order already: then no order is returned. Rows of one bucket keep theirs.
     """
-    count, wide = len(hashes), np.uint64(buckets)
-    half = np.uint64(32)
-    bucket = np.empty(count, dtype=np.int32)
+    count = len(numbers)
     places = np.zeros(buckets + 1, dtype=np.int64)
+    last, in_order = np.int32(0), True
     for row in range(count):
-        number = np.int64((hashes[row] >> half) * wide >> half)
-        bucket[row] = number
+        number = numbers[row]
+        in_order &= number >= last
+        last = number
         places[number + 1] += 1
     for number in range(buckets):
         places[number + 1] += places[number]
+    if in_order:
+        return np.empty(0, dtype=np.int64), places[1:], True
     order = np.empty(count, dtype=np.int64)
     for row in range(count):
-        place = places[bucket[row]]
+        place = places[numbers[row]]
         order[place] = row
-        places[bucket[row]] = place + 1
-    return order, places[:buckets]
+        places[numbers[row]] = place + 1
+    return order, places[:buckets], False
 
 
 @compiled

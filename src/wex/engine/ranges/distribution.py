@@ -6,6 +6,8 @@ to one state whatever was before. Some never do: a range then runs from each of 
 right one of these *ways* is chosen when all ranges have run (see `joining`).
 
 No range knows how many events are before it. Its positions count from a place of its own.
+
+All rows here are of one stream. If it has a key, whoever divides the data keeps other keys out.
 """
 
 from __future__ import annotations
@@ -25,11 +27,18 @@ from wex.engine.input.event_checks import check_events
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.input.sorting import changes
 from wex.engine.kernels.states import BROKEN
-from wex.engine.ranges.composition import Entry, first_entry, passage, reach, synchronised
+from wex.engine.ranges.composition import (
+    Entry,
+    first_entry,
+    obstacle,
+    passage,
+    reach,
+    synchronised,
+)
 from wex.engine.ranges.range_run import run_range
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import DataError
-from wex.spec.types import OTHER
+from wex.spec.types import DATE, INT, OTHER, REAL, TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,11 +48,24 @@ if TYPE_CHECKING:
     from wex.engine.ranges.range_run import Border, RangeResult
 
 MOST_WAYS = 8  # states from which a range runs
+MOST_BEFORE = 1 << 16  # events before a range that it can be given
 
 
 def rows_before(engine: Engine) -> int:
     """Return how many events before a range it has to know."""
     return max(reach(engine), engine.conformity_check.most_times)
+
+
+def obstacle_to_tasks(engine: Engine) -> str | None:
+    """Return why one stream cannot be divided among tasks; None: it can."""
+    order = engine.stream.order_by
+    if not order:
+        return "it has no order column"
+    if engine.fields[order[0]] not in (INT, REAL, DATE, TIMESTAMP):
+        return f"its first order column, `{order[0]}`, is not a number or a time"
+    if rows_before(engine) > MOST_BEFORE:
+        return f"it looks back over more than {MOST_BEFORE:,} events"
+    return obstacle(engine)
 
 
 # --- Where ranges begin
@@ -208,7 +230,7 @@ def _batch(engine: Engine, table: pa.Table, begin: int, position: int) -> Batch:
     return Batch(
         table,
         engine.fields,
-        (),
+        engine.stream.partition_by,
         np.zeros(1, dtype=np.int64),
         np.array([begin]),
         np.array([table.num_rows]),
@@ -274,5 +296,5 @@ def changed() -> DataError:
     return DataError(
         "changed",
         "the data has changed since its ranges were determined",
-        "read it from a place that does not change, or leave `ranges` out",
+        "read it from a place that does not change, or give `ranges=1`",
     )

@@ -18,9 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.data_errors import FaultError
 from wex.engine.engine import report_order
 from wex.engine.input.batch import Batch
-from wex.engine.input.columns import combine_chunks, empty_table
+from wex.engine.input.columns import combine_chunks, conform, empty_table
 from wex.engine.ranges.composition import Entry, first_entry
 from wex.engine.ranges.crossing import crossing_windows, moved
 from wex.engine.ranges.distribution import changed
@@ -28,12 +29,12 @@ from wex.engine.ranges.range_run import END, Border, Places
 from wex.engine.state import schema
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.errors import DataError
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from wex.engine.arrays import Ints
-    from wex.engine.data_errors import FaultError
     from wex.engine.engine import Engine
     from wex.engine.ranges.distribution import Piece, Way
 
@@ -112,6 +113,16 @@ def _fault_fields(fault: FaultError | None) -> dict[str, object] | None:
 # --- In a joining task
 
 
+def event_with_key(engine: Engine, events: pa.Schema, key: pa.Table | None) -> pa.Table:
+    """Return a row with a key, a table of one row, as the engine runs events; no row without a key."""
+    if key is None:
+        return conform(empty_table(events), engine.fields)
+    columns = {field.name: pa.nulls(1, field.type) for field in events}
+    return conform(
+        pa.table(columns | dict(zip(key.column_names, key.columns, strict=True))), engine.fields
+    )
+
+
 class _Way(NamedTuple):
     """What a way of a piece does to a stream; the positions of its entries are 0."""
 
@@ -140,7 +151,7 @@ class Join:
     """Joins the windows of a stream from the packets that one task gets, in the order of their places."""
 
     engine: Engine
-    events_schema: pa.Schema  # of events as the engine runs them
+    event: pa.Table  # see `event_with_key`
     ranges: int
     events: int = 0  # of the stream
     _outlines: dict[tuple[int, int], _Outline] = field(default_factory=dict)
@@ -187,7 +198,7 @@ class Join:
             self.events += outline.events
             _, stream, fault = outline.ways[number]
             if fault is not None:
-                self._fault = _moved_error(fault, shift)
+                self._fault = self._error(fault, shift)
                 return
 
     def _raise_fault(self) -> None:
@@ -198,8 +209,7 @@ class Join:
     def _crossing(self, at: tuple[int, int], content: bytes) -> pa.Table:
         """Return the windows that begin in a piece and end in a later one."""
         engine = self.engine
-        none = np.zeros(1, dtype=np.int64)
-        batch = Batch(empty_table(self.events_schema), engine.fields, (), none, none, none, none)
+        batch = self._batch
         own = self._moved_borders(content, self._chosen[at].shift)
         later = [other for other in self._chosen if other > at]
         parts = []
@@ -212,8 +222,24 @@ class Join:
                 border = self._borders_at(other)[number]
                 chain.append(border)
                 is_open, states = moved(is_open, states, border.passed)
-            parts.append(crossing_windows(engine, window, batch, chain)[0])
+            try:
+                parts.append(crossing_windows(engine, window, batch, chain)[0])
+            except FaultError as fault:
+                raise self._error(fault.error, 0) from None
         return engine.table(batch, parts, report_order(parts))[0]
+
+    @cached_property
+    def _batch(self) -> Batch:
+        """Return a batch of the stream without events of its own."""
+        first, end = np.zeros(1, dtype=np.int64), np.array([self.event.num_rows])
+        keys = self.engine.stream.partition_by
+        return Batch(self.event, self.engine.fields, keys, first, end, end, first)
+
+    def _error(self, error: DataError, shift: int) -> DataError:
+        """Return an error with its place in the stream."""
+        position = None if error.position is None else error.position + shift
+        place = {"column": error.column, "key": self._batch.key(0), "position": position}
+        return DataError(error.code, error.message, error.hint or "", **place)  # type: ignore[arg-type]
 
     def _borders_at(self, at: tuple[int, int]) -> list[Border]:
         """Return what a piece has of windows that begin before it."""
@@ -244,12 +270,6 @@ def _outline_of(content: bytes) -> _Outline:
 
 def _entry(states: Sequence[int], assumption: int) -> Entry:
     return Entry(0, tuple(states), assumption)
-
-
-def _moved_error(error: DataError, shift: int) -> DataError:
-    position = None if error.position is None else error.position + shift
-    place = {"column": error.column, "key": error.key, "position": position}
-    return DataError(error.code, error.message, error.hint or "", **place)  # type: ignore[arg-type]
 
 
 def _shifted(windows: pa.Table, shift: int) -> pa.Table:
