@@ -94,9 +94,9 @@ def test_pages_can_be_read_without_the_site() -> None:
         for picture in re.findall(r"!\[[^]]*\]\(([^):]+)\)", text):
             assert (page.parent / picture).exists(), (page, picture)
     for name in RECIPES:
-        page = (COOKBOOK / name / "index.md").read_text("utf-8")
-        assert recipe_file(name, ".wex").read_text("utf-8") in page
-        assert all(f"({name}{ending})" in page for ending in (".wex", ".csv", ".windows.csv"))
+        text = (COOKBOOK / name / "index.md").read_text("utf-8")
+        assert recipe_file(name, ".wex").read_text("utf-8") in text
+        assert all(f"({name}{ending})" in text for ending in (".wex", ".csv", ".windows.csv"))
 
 
 def test_the_site_shows_directives_instead() -> None:
