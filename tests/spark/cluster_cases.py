@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 import wex
 from tests.spark.cases import ONE, TREND, rows
 from tests.spark.gate import Gate
+from tests.spark.range_cases import said
 from tests.spark.standalone import kill_worker
 from tests.spark.streams import agree, source, written
 from wex.examples import market
@@ -73,10 +74,11 @@ def ranges_killed(spark: SparkSession, work: Path) -> None:
     one = wex.parse(str(TREND).replace("partition by symbol", ""))
     for number, (spec, gated_first) in enumerate(((TREND, True), (TREND, False), (one, True))):
         gate = Gate(work / f"gate{number}")
-        with patch.object(range_borders, "LEAST_EVENTS", 1):
+        with patch.object(range_borders, "LEAST_EVENTS", 1), said() as lines:
             # The gate is open while borders are looked for.
             given = gate.on(frame) if gated_first else frame
             found = given.transform(windows(spec, ranges=2))
+        assert "in 2 ranges, on 2 tasks" in lines[0]
         result = killed(gate, (found if gated_first else gate.on(found)).toArrow)
         expected = wex.find(spec, skewed)
         assert expected.num_rows > 100
