@@ -12,6 +12,7 @@ import pyarrow as pa
 from wex import limits
 from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
+from wex.automata.explore import events_ahead
 from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
@@ -43,7 +44,10 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.query import RegionQuery
@@ -284,10 +288,7 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     form, letters = compiled.form, compiled.letters
     keep = clauses.early_keep
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
-    clock = [0] * len(events)
-    if clauses.within_time is not None:
-        name = meaning.spec.stream.order_by[0].text
-        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    in_time = _age_check(meaning, compiled, events, form.window.table, form.window.final)
     starts: dict[int, int] = {}
     prefix = 0
     most: list[int] = []
@@ -315,11 +316,7 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
         starts = {
             start: state
             for start, state in starts.items()
-            if form.window.live[state]
-            and (clauses.within_events is None or position - start < clauses.within_events)
-            and (
-                clauses.within_time is None or clock[position] - clock[start] <= clauses.within_time
-            )
+            if form.window.live[state] and in_time(start, position, state)
         }
         if clauses.single:  # of two starts in one state the plan holds the earlier one
             first = {state: start for start, state in reversed(starts.items())}
@@ -385,10 +382,7 @@ def _undecided_starts(
     assert form is not None
     ways = form.ways
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
-    clock = list(range(len(events)))
-    if clauses.within_time is not None:
-        name = meaning.spec.stream.order_by[0].text
-        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    in_time = _age_check(meaning, compiled, events, ways.table, ways.accepts)
     starts: dict[int, int] = {}
     prefix = 0
     most: list[int] = []
@@ -405,7 +399,32 @@ def _undecided_starts(
             start: after
             for start, state in starts.items()
             if (after := int(ways.table[state, ways.classes[own[start]]])) != NO_WAY
-            and (clauses.limit is None or clock[position] - clock[start] <= clauses.limit)
+            and in_time(start, position, after)
         }
         most = max(most, list(starts), key=len)
     return most
+
+
+def _age_check(
+    meaning: Meaning,
+    compiled: CompiledWindow,
+    events: Sequence[Event],
+    table: NDArray[np.int32],
+    final: NDArray[np.bool_],
+) -> Callable[[int, int, int], bool]:
+    """Return whether `within` lets a start, after a position and in a state, have a window.
+
+    Where events are counted, enough of them have to be left to reach a final state.
+    """
+    limit = compiled.clauses.limit
+    clock, ahead = list(range(len(events))), [0] * len(table)
+    if compiled.clauses.within_time is not None:
+        name = meaning.spec.stream.order_by[0].text
+        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    elif limit is not None:
+        ahead = events_ahead(table.tolist(), final.tolist(), later=False)
+
+    def in_time(start: int, position: int, state: int) -> bool:
+        return limit is None or clock[position] - clock[start] + ahead[state] <= limit
+
+    return in_time

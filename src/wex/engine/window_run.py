@@ -419,7 +419,7 @@ class WindowRun:
         clocks = self._clocks(pane, streams)
         if len(self.clock):
             # Kernels drop starts that are too old only where they act; here all of them go.
-            left = self._in_time(clocks, streams)
+            left = self._in_time(clocks, slot, streams)
             pane, slot, streams, positions, clocks, chosen = (
                 column[left] for column in (pane, slot, streams, positions, clocks, chosen)
             )
@@ -460,10 +460,12 @@ class WindowRun:
             return {}
         return {schema.CLOSES: pa.array(np.full(count, schema.NOT_ASKED, dtype=np.int64))}
 
-    def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
-        """Tell which starts `within` still allows to end with the last event."""
-        limit = self.window.machine.clauses.limit
+    def _in_time(self, clocks: Ints, slots: Ints, streams: Ints) -> Bools:
+        """Tell which starts `within` still allows to have a window: with enough events left, if it counts."""
+        limit, ahead = self.window.machine.clauses.limit, self.window.machine.ahead
         now = self.clock[self.batch.end - 1][streams]
+        if ahead is not None:
+            now = now + ahead[self.result.state[streams] if len(ahead) > 1 else 0, slots]
         # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
         in_time: Bools = now.view(np.uint64) - clocks.view(np.uint64) <= np.uint64(limit)
         return in_time

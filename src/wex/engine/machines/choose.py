@@ -59,7 +59,9 @@ BLOCK = 4096  # events that `configs` traces before it acts on them
 class Machine:
     """A window, ready to run: a kernel and its tables. `kind` says which.
 
-    `own` is what its starts have of their own, if predicates have aggregates.
+    `own` is what its starts have of their own, if predicates have aggregates. `ahead` has by state of the
+    machine, or for all of them, and slot, how many events a start needs at least until a window of it
+    can end; None if no clause counts events.
     """
 
     kind: str
@@ -68,6 +70,7 @@ class Machine:
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
     own: OwnLetters | None = None
+    ahead: NDArray[np.int64] | None = None
     configs: tuple[Config, ...] = ()  # of `registers` and `configs`, by number
 
     def run(
@@ -139,7 +142,7 @@ def machine_of(
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
     window = without_choice(window)
-    clauses = kernel_clauses(window.clauses)
+    clauses, counts = kernel_clauses(window.clauses), window.clauses.within_events is not None
     own = own_letters(window, plan)
     if window.preference is not None:
         letters = window.letters if own is None else own.shared
@@ -164,12 +167,14 @@ def machine_of(
             else:
                 kind, coded = "configs", automaton.configs()
             configs = tuple(automaton.states)
-            return Machine(kind, clauses, coded, 0, tables.uses_letters, configs=configs)
+            ahead = automaton.ahead() if counts else None
+            return Machine(kind, clauses, coded, 0, tables.uses_letters, None, ahead, configs)
     automata = tables.automata()
     sliding = _sliding(automata, clauses)
     if sliding is not None:
         return Machine("sliding", clauses, sliding, 0, tables.uses_letters)
-    return Machine("moving", clauses, automata, 0, tables.uses_letters)
+    ahead = tables.ahead[np.newaxis, tables.order] if counts else None
+    return Machine("moving", clauses, automata, 0, tables.uses_letters, None, ahead)
 
 
 def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:

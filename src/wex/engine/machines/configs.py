@@ -146,6 +146,14 @@ class ConfigAutomaton:
         ]
         return np.array(bits, dtype=np.uint32)
 
+    def ahead(self) -> NDArray[np.int64]:
+        """Return by config and slot how many events a start needs at least until its window can end."""
+        ahead = np.zeros((len(self.states), self.width), dtype=np.int64)
+        for number, (_, slots, _) in enumerate(self.states):
+            for slot, state in enumerate(slots):
+                ahead[number, slot] = 0 if state == NONE else self.tables.ahead[state]
+        return ahead
+
     def registers(self) -> Registers | None:
         """Return the tables with a register for each slot, if that is enough."""
         count, configs = self.tables.count, len(self.states)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import common_classes
+from wex.automata.explore import events_ahead
 from wex.compile.normal_form import NONE
 from wex.engine.kernels.types import Automata
 from wex.threads import cached_property
@@ -51,8 +52,17 @@ class MachineTables:
         self.by_letter = by_letter
         self.classes = codes_of(window, by_letter)
         self.uses_letters = len(window.letters.guards) > CODED
-        self._limit = window.clauses.limit
+        self._limit, self._waits = window.clauses.limit, window.clauses.until
         self.chains = self._chains(self._fit & ~self.final)
+
+    @cached_property
+    def ahead(self) -> NDArray[np.int64]:
+        """Return after how many events a window of a start in each state can end at the least.
+
+        With `until` a window may end with the last event: the next one decides about it.
+        """
+        steps = events_ahead(self.move.tolist(), self.final.tolist(), later=not self._waits)
+        return np.array(steps, dtype=np.int64)
 
     @property
     def count(self) -> int:

@@ -52,11 +52,12 @@ class Tracked(NamedTuple):
 
 @dataclass(frozen=True)
 class TrackedMachine:
-    """A window with aggregates in its predicates, ready to run."""
+    """A window with aggregates in its predicates, ready to run; `ahead` is that of a `Machine`."""
 
     clauses: KernelClauses
     tables: Tracked
     own: OwnLetters
+    ahead: NDArray[np.int64] | None
     kind: str = "tracked"
 
     def run(
@@ -121,6 +122,7 @@ def tracked_machine(
     tables = MachineTables(window)
     classes = own.classes(tables.by_letter)
     moves, entry = _moves(tables, window, until=window.until is not None)
+    counts = window.clauses.within_events is not None  # no start is held before its first event
     return TrackedMachine(
         clauses,
         Tracked(
@@ -132,6 +134,7 @@ def tracked_machine(
             np.concatenate([tables.final, np.zeros(len(moves) - len(tables.final), np.bool_)]),
         ),
         own,
+        tables.ahead[np.newaxis] if counts else None,
     )
 
 
