@@ -329,21 +329,24 @@ def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int
     """Return how many starts the engine holds at the end of a stream; None if it does not conform."""
     if conforming_stream(meaning, events) is None:
         return None
-    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
-    streams = RunningStreams(engine_of(alone))
-    with interpreted():
-        streams.feed(table_of(meaning, events))
-    return streams.held()
+    return run_alone(meaning, index, events)[0].held()
 
 
 def ends_reported_last(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
     """Return the ends of the windows that the engine reports with the last event of a stream."""
+    ends: list[int] = run_alone(meaning, index, events)[1]["end_index"].to_pylist()
+    return ends
+
+
+def run_alone(
+    meaning: Meaning, index: int, events: Sequence[Event]
+) -> tuple[RunningStreams, pa.Table]:
+    """Run one window over some events; return its stream, and the windows that the last event reports."""
     alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
     streams, table = RunningStreams(engine_of(alone)), table_of(meaning, events)
     with interpreted():
         streams.feed(table.slice(0, len(events) - 1))
-        ends: list[int] = streams.feed(table.slice(len(events) - 1))["end_index"].to_pylist()
-    return ends
+        return streams, streams.feed(table.slice(len(events) - 1))
 
 
 def own_letters(

@@ -48,9 +48,9 @@ class Vectors:
         """Return a shortest path to a node."""
         return self._numbers.path_to(self._numbers[node])
 
-    def path_to_count(self, count: int) -> list[Edge]:
-        """Return a shortest path to a node with at least so many starts."""
-        return self.path_to(next(node for node in self._numbers.states if total(node) >= count))
+    def paths_to_count(self, count: int) -> Iterator[list[Edge]]:
+        """Yield paths to nodes with at least so many starts, the shortest first."""
+        return (self.path_to(node) for node in self._numbers.states if total(node) >= count)
 
 
 def total(node: VectorNode) -> int:
