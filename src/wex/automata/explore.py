@@ -193,7 +193,9 @@ def events_ahead(
     steps = distances(enumerate(table), _numbers(final))
     if not later:
         return [steps.get(state, FAR) for state in range(len(table))]
-    return [min((1 + steps[after] for after in row if after in steps), default=FAR) for row in table]
+    return [
+        min((1 + steps[after] for after in row if after in steps), default=FAR) for row in table
+    ]
 
 
 def _numbers(final: Sequence[bool]) -> list[int]:
