@@ -126,6 +126,7 @@ def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledW
     """Return a window whose states count events, so that starts grow no longer than windows may be.
 
     Only if that takes no more states, or bounds what has no bound otherwise: `within N events` ends starts, too.
+    Or if `keep` waits for a `having` that asks for nothing but the length: then the automaton asks for it.
     """
     lengths = sure_lengths(compiled)
     if lengths is None:
@@ -135,14 +136,25 @@ def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledW
     try:
         window, follower = counting(window, Follower.of(window, reading.columns), lengths)
         contexts = free_contexts([window], Budget(work=EFFORT))
+        if lengths.by_having and compiled.clauses.keep != "all":
+            deciding = replace(follower, final=window.final)
+            places = Places(contexts, window, deciding, reading.of_letter, shared)
+            decided = _counted_form(places, compiled, MOST_STATES)
+            if decided is not None:
+                return replace(decided, clauses=replace(compiled.clauses, having=False))
         places = Places(contexts, window, follower, reading.of_letter, shared)
         if places.all_alive:
             return compiled
-        pruned = PrunedForm(places, Knowledge(places, by_letters=False))
-        smaller = pruned.window(compiled, MOST_STATES if places.accumulate_in_vain else 0)
+        smaller = _counted_form(places, compiled, MOST_STATES if places.accumulate_in_vain else 0)
     except TooManyError:
         return compiled
-    return compiled if smaller is None else reduce_window(smaller)
+    return smaller or compiled
+
+
+def _counted_form(places: Places, compiled: CompiledWindow, most: int) -> CompiledWindow | None:
+    """Return a window with the automata of places that count events; None: they are too large."""
+    smaller = PrunedForm(places, Knowledge(places, by_letters=False)).window(compiled, most)
+    return None if smaller is None else reduce_window(smaller)
 
 
 def sure_lengths(compiled: CompiledWindow) -> Lengths | None:

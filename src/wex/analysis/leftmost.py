@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Growth, Quantity
 from wex.analysis.graphs import cyclic, greatest_weights
+from wex.analysis.held_search import stream_holding
 from wex.analysis.lifetimes import DEAD
 from wex.analysis.witness import concrete_streams, held_by_engine
 from wex.automata.explore import Exploration, shortest
@@ -54,16 +55,19 @@ class Leftmost:
             return analysis.bounded(what, 0, "no start ever begins", exact=True)
         if self._begins_with_windows():
             reason = "every beginning of a window is a window, so that later starts are skipped"
-            return analysis.bounded(what, 1 + clauses.sharing, reason, exact=False)
+            return self._at_most(1 + clauses.sharing, reason)
         if clauses.within_events is not None:
-            return analysis.limited(what, clauses.within_events)
+            limited = analysis.limited(what, clauses.within_events)
+            return self._at_most(clauses.within_events, limited.reason)
         if clauses.within_time is not None:
             events = analysis.most_in_time(window)
             if events is not None:
                 reason = f"at most {events:,} events fit in the time of `within`"
-                return analysis.bounded(what, events, reason, exact=False)
+                return self._at_most(events, reason)
         if window.longest_life is not None:
-            return analysis.by_life(what, window)
+            limited = analysis.by_life(what, window)
+            assert limited.bound is not None
+            return self._at_most(limited.bound, limited.reason)
         if clauses.running or clauses.having or clauses.within_time is not None:
             reason = "windows may wait without bound for an earlier start that is not decided"
             return analysis.unknown(what, reason)
@@ -74,11 +78,11 @@ class Leftmost:
             # Without a candidate one start for each state is held. With one, only starts after it are.
             bound = max(self._in_one_segment(), delay + clauses.sharing)
             reason = "with `keep leftmost` the earlier of two starts in the same state wins"
-            return analysis.bounded(what, bound, reason, exact=False)
+            return self._at_most(bound, reason)
         events = self._most_completions()
         if events is not None:
             reason = f"at most {events:,} events complete windows while an earlier start waits"
-            return analysis.bounded(what, self._in_segments(events), reason, exact=False)
+            return self._at_most(self._in_segments(events), reason)
         return self._held_without_bound("windows")
 
     def _in_one_segment(self) -> int:
@@ -113,7 +117,12 @@ class Leftmost:
             return self._held_without_bound("starts")
         most = f"at most {births:,} starts begin" if births else "no start begins"
         reason = f"{most} while an earlier one is not decided"
-        return self.analysis.bounded(Quantity.HELD, 1 + births, reason, exact=False)
+        return self._at_most(1 + births, reason)
+
+    def _at_most(self, bound: int, reason: str) -> Answer:
+        """Return the answer that no more starts are held; it is exact if the engine shows a stream."""
+        build = partial(stream_holding, self.analysis, self.starts.contexts)
+        return self.analysis.bounded(Quantity.HELD, bound, reason, exact=False, builder=build)
 
     def _held_without_bound(self, held: str) -> Answer:
         """Return the answer where no bound was found: a stream on which windows or starts wait, or none."""

@@ -54,7 +54,9 @@ class Delay:
             life = self.window.longest_life
             most = alone if life is None and clauses.within_events is not None else life
         if clauses.within_events is not None:
-            most = clauses.within_events if most is None else min(most, clauses.within_events)
+            # The window may have one event. With `until` the event after the longest one decides.
+            longest = clauses.within_events - 1 + clauses.until
+            most = longest if most is None else min(most, longest)
         if most is not None:
             shown = most == 0 or self._shows(most)
             builder = self._decided_after

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from wex.analysis.verdicts import Analysis
     from wex.theory.evaluate import Event
 
+MOST_PATHS = 8  # that may lead to a number of starts, until a stream along one of them shows it
 MOST_CERTIFIED = 5  # cycles for which a certificate is tried
 TIMES = (1, 2, 3)  # that a cycle is traversed in each round of a certificate
 CONFIRMED = (3, 7)  # numbers of starts for which the definition confirms a certificate
@@ -93,7 +94,7 @@ class StartCount:
                 bound,
                 _at_most(bound),
                 exact=exact_regions and self.faithful,
-                builder=lambda n: self.replay(starts, vectors.path_to_count(n), n),
+                builder=lambda n: self._along_some(vectors.paths_to_count(n), n),
             )
         if clauses.within_time is not None:
             return self._in_time()
@@ -114,6 +115,14 @@ class StartCount:
             f"{self._repetition(cycles[0])} would add one, but {analysis.why_inexact()}",
             lambda n: self.replay(starts, cycles[0].path(n), n),
         )
+
+    def _along_some(self, paths: Iterator[list[Edge]], n: int) -> list[Event] | None:
+        """Return a stream with n starts along one of the first paths that lead to so many."""
+        for path in islice(paths, MOST_PATHS):
+            events = self.replay(self.starts, path, n)
+            if events is not None:
+                return events
+        return None
 
     def _growing_cycles(self) -> list[GrowingCycle]:
         """Return cycles that add a start each time; none if the number has a bound."""

@@ -6,13 +6,13 @@ is guided by the graph: the path that can be the shortest one to a goal is exten
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from wex.analysis.graphs import TooManyError
-from wex.automata.explore import Exploration
+from wex.automata.explore import Exploration, distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -62,20 +62,10 @@ def _distances(
     graph: Successors[Node], is_goal: Callable[[Node], bool], budget: Budget
 ) -> dict[Node, int]:
     """Return the least number of events from each node to a goal, where there is one."""
-    sources: defaultdict[Node, list[Node]] = defaultdict(list)
-    for node, row in graph.items():
-        for _, after in row:
-            sources[after].append(node)
-    distance = {node: 0 for node in graph if is_goal(node)}
-    pending = deque(distance)
-    while pending:
-        node = pending.popleft()
-        budget.check()
-        for source in sources[node]:
-            if source not in distance:
-                distance[source] = distance[node] + 1
-                pending.append(source)
-    return distance
+    rows = ((node, [after for _, after in row]) for node, row in graph.items())
+    found = distances(rows, filter(is_goal, graph))
+    budget.check(steps=len(found))
+    return found
 
 
 def _guided(

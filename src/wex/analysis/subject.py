@@ -69,10 +69,9 @@ class Subject:
 
     @cached_property
     def planned_window(self) -> AnalysedWindow:
-        """Return the window as a plan runs it, which never looks ahead, but before its least form."""
-        clauses, having = self.window.clauses, self.window.compiled.window.having
-        if clauses.within_events is None and not having and not clauses.running:
-            return self.window  # nothing needs to look ahead
+        """Return the window as a plan runs it, to which `having` tells nothing, before its least form."""
+        if not self.window.compiled.window.having and not self.window.clauses.running:
+            return self.window
         return analysed_window(self.meaning, self.index, planned=True, least=False)
 
     @cached_property

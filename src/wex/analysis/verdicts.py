@@ -16,6 +16,7 @@ from wex.analysis.answers import Answer, Growth, Quantity, Verdict
 from wex.analysis.counting.multiset import vector_after
 from wex.analysis.counting.ordered import StartLists
 from wex.analysis.graphs import TooManyError
+from wex.analysis.held_search import held_after
 from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from wex.spec import Meaning
     from wex.theory.evaluate import Event
 
+MOST_TRIED = 64  # a larger bound that is not known to be exact is not tried
 TOO_MANY_STARTS = "there are too many combinations of starts to explore"
 
 
@@ -78,12 +80,18 @@ class Analysis(Subject):
         exact: bool,
         builder: WitnessBuilder | None = None,
     ) -> Answer:
-        """Return the answer that a quantity has an upper bound."""
+        """Return the answer that a quantity has an upper bound.
+
+        It is exact if that is known, or if a stream reaches it.
+        """
         several = what is Quantity.OPEN and bound > 1  # starts, each with its own continuation
-        if exact and several and not self.contexts.regions.uniform:
+        doubtful = exact and several and not self.contexts.regions.uniform
+        tried = not exact and bound <= MOST_TRIED and what is not Quantity.DELAY
+        if bound and (doubtful or tried):
             exact = False
             with suppress(TooManyError):
                 exact = builder is not None and builder(bound) is not None
+        exact = exact or not bound
         return self._answer(what, Verdict.BOUNDED, bound, reason, exact=exact, builder=builder)
 
     def unbounded(
@@ -287,7 +295,11 @@ class Analysis(Subject):
         """Return the events if they conform and a plan holds at least n starts on them."""
         if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
-        return events if len(held_starts(self.meaning, self.index, events)) >= n else None
+        if self.held_window.clauses.drops_starts_late:
+            held = len(held_after(self, events).starts)  # measures decide which starts are dropped
+        else:
+            held = len(held_starts(self.meaning, self.index, events))
+        return events if held >= n else None
 
     def repetition(self, *, ended: bool) -> tuple[Repetition, RepetitionSearch] | None:
         """Return events whose repetition makes starts accumulate, for a window with aggregates.

@@ -127,8 +127,8 @@ def analysed_window(
 ) -> AnalysedWindow:
     """Return the tables of a window of a spec.
 
-    With `planned` as a plan runs it, which never looks ahead, and in its `least` form unless that is
-    not wanted; with `plain` without `within` and `keep`.
+    With `planned` as a plan runs it, to which `having` tells nothing, and in its `least` form unless
+    that is not wanted; with `plain` without `within` and `keep`.
     """
     by_start = compile_window(meaning, index, least=planned and least)
     compiled = over_events(by_start, planned=planned)
@@ -154,7 +154,7 @@ def analysed_window(
     lengths = lengths_of(meaning, index, clauses, having=having)
     counted = lengths is not None and lengths.enough * len(tables.moves) <= MOST_COUNTED
     if lengths is not None and counted:
-        tables = counting_events(tables, lengths, planned=planned)
+        tables = counting_events(tables, lengths)
         by_count = not (planned or plain or clauses.prefers)
         if by_count and _lengths_of_having(meaning, index) is not None:
             clauses = replace(clauses, having=False)  # it is part of the tables now
@@ -310,10 +310,10 @@ def ends_after_first(tables: Tables, until: Sequence[bool] | None) -> Tables:
     return Tables(rows, final, tuple(fresh.get(state, DEAD) for state in tables.starts))
 
 
-def counting_events(tables: Tables, lengths: Lengths, *, planned: bool) -> Tables:
+def counting_events(tables: Tables, lengths: Lengths) -> Tables:
     """Return tables whose states count the events of a window.
 
-    A plan drops a start when its window is too long, but does not look ahead (`planned`).
+    A start goes on only while it has enough events left to reach a window. A plan knows that, too.
     """
     dead = (DEAD, 0)
 
@@ -329,7 +329,7 @@ def counting_events(tables: Tables, lengths: Lengths, *, planned: bool) -> Table
     final = [
         inner != DEAD and tables.final[inner] and lengths.allowed(count) for inner, count in states
     ]
-    live = [inner != DEAD for inner, _ in states] if planned else coreachable(table, final)
+    live = coreachable(table, final)
     numbers = {state: number for number, state in enumerate(states)}
 
     def number(state: int) -> int:
@@ -351,6 +351,7 @@ class Lengths:
     enough: int
     allowed: Callable[[int], bool]
     most: int | None  # longer windows are dropped
+    by_having: bool = False  # `having` asks for nothing else
 
 
 def lengths_of(meaning: Meaning, index: int, clauses: Clauses, *, having: bool) -> Lengths | None:
@@ -359,7 +360,7 @@ def lengths_of(meaning: Meaning, index: int, clauses: Clauses, *, having: bool) 
     most = clauses.within_events
     if own is None:
         return None if most is None else Lengths(most, lambda _: True, most)
-    return own if most is None else Lengths(most, own.allowed, most)
+    return own if most is None else Lengths(most, own.allowed, most, by_having=True)
 
 
 def _lengths_of_having(meaning: Meaning, index: int) -> Lengths | None:
@@ -385,7 +386,7 @@ def _lengths_of_having(meaning: Meaning, index: int) -> Lengths | None:
                 numbers.append(value)
             case _:
                 return None
-    return Lengths(max(numbers) + 1, lambda n: _holds(having, counts, n), None)
+    return Lengths(max(numbers) + 1, lambda n: _holds(having, counts, n), None, by_having=True)
 
 
 def _holds(having: Guard, counts: set[str], length: int) -> bool:

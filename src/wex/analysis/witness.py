@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex import limits
+from wex.analysis.counting.ordered import HeldOrder
 from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
+from wex.analysis.window_tables import without_clauses
+from wex.automata.explore import events_ahead
 from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
@@ -43,7 +46,10 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from wex.analysis.regions.contexts import Contexts, Edge
     from wex.analysis.regions.query import RegionQuery
@@ -284,10 +290,8 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     form, letters = compiled.form, compiled.letters
     keep = clauses.early_keep
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
-    clock = [0] * len(events)
-    if clauses.within_time is not None:
-        name = meaning.spec.stream.order_by[0].text
-        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    in_time = _age_check(meaning, compiled, events, form.window.table, form.window.final)
+    order = HeldOrder.of(without_clauses(compiled)) if clauses.single else None
     starts: dict[int, int] = {}
     prefix = 0
     most: list[int] = []
@@ -315,38 +319,46 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
         starts = {
             start: state
             for start, state in starts.items()
-            if form.window.live[state]
-            and (clauses.within_events is None or position - start < clauses.within_events)
-            and (
-                clauses.within_time is None or clock[position] - clock[start] <= clauses.within_time
-            )
+            if form.window.live[state] and in_time(start, position, state)
         }
-        if clauses.single:  # of two starts in one state the plan holds the earlier one
-            first = {state: start for start, state in reversed(starts.items())}
-            starts = {start: state for start, state in starts.items() if first[state] == start}
-        most = max(most, list(starts), key=len)
+        if order is not None:  # of two starts in one state the plan holds the earlier one
+            starts = _winning(starts, order)
+        held = list(starts)
+        if keep == "disjoint" and compiled.until is None:  # a window takes all other starts with it
+            held = next(([one] for one in held if form.window.final[starts[one]]), held)
+        most = max(most, held, key=len)
     return most
+
+
+def _winning(starts: dict[int, int], order: HeldOrder) -> dict[int, int]:
+    """Return the starts that may win against all earlier ones, with their states."""
+    first = {state: start for start, state in reversed(starts.items())}
+    states = (state for start, state in starts.items() if first[state] == start)
+    return {first[state]: state for state in order.left(tuple(states))}
 
 
 def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int | None:
     """Return how many starts the engine holds at the end of a stream; None if it does not conform."""
     if conforming_stream(meaning, events) is None:
         return None
-    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
-    streams = RunningStreams(engine_of(alone))
-    with interpreted():
-        streams.feed(table_of(meaning, events))
-    return streams.held()
+    return run_alone(meaning, index, events)[0].held()
 
 
 def ends_reported_last(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
     """Return the ends of the windows that the engine reports with the last event of a stream."""
+    ends: list[int] = run_alone(meaning, index, events)[1]["end_index"].to_pylist()
+    return ends
+
+
+def run_alone(
+    meaning: Meaning, index: int, events: Sequence[Event]
+) -> tuple[RunningStreams, pa.Table]:
+    """Run one window over some events; return its stream, and the windows that the last event reports."""
     alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
     streams, table = RunningStreams(engine_of(alone)), table_of(meaning, events)
     with interpreted():
         streams.feed(table.slice(0, len(events) - 1))
-        ends: list[int] = streams.feed(table.slice(len(events) - 1))["end_index"].to_pylist()
-    return ends
+        return streams, streams.feed(table.slice(len(events) - 1))
 
 
 def own_letters(
@@ -385,10 +397,7 @@ def _undecided_starts(
     assert form is not None
     ways = form.ways
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
-    clock = list(range(len(events)))
-    if clauses.within_time is not None:
-        name = meaning.spec.stream.order_by[0].text
-        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    in_time = _age_check(meaning, compiled, events, ways.table, ways.accepts)
     starts: dict[int, int] = {}
     prefix = 0
     most: list[int] = []
@@ -405,7 +414,32 @@ def _undecided_starts(
             start: after
             for start, state in starts.items()
             if (after := int(ways.table[state, ways.classes[own[start]]])) != NO_WAY
-            and (clauses.limit is None or clock[position] - clock[start] <= clauses.limit)
+            and in_time(start, position, after)
         }
         most = max(most, list(starts), key=len)
     return most
+
+
+def _age_check(
+    meaning: Meaning,
+    compiled: CompiledWindow,
+    events: Sequence[Event],
+    table: NDArray[np.int32],
+    final: NDArray[np.bool_],
+) -> Callable[[int, int, int], bool]:
+    """Return whether `within` lets a start, after a position and in a state, have a window.
+
+    Where events are counted, enough of them have to be left to reach a final state.
+    """
+    limit = compiled.clauses.limit
+    clock, ahead = list(range(len(events))), [0] * len(table)
+    if compiled.clauses.within_time is not None:
+        name = meaning.spec.stream.order_by[0].text
+        clock = [int(event[name]) for event in events]  # type: ignore[arg-type]
+    elif limit is not None:
+        ahead = events_ahead(table.tolist(), final.tolist(), later=False)
+
+    def in_time(start: int, position: int, state: int) -> bool:
+        return limit is None or clock[position] - clock[start] + ahead[state] <= limit
+
+    return in_time

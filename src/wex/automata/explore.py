@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wex import limits
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 State = TypeVar("State", bound="Hashable")
 Label = TypeVar("Label")
 ROOT = -1  # the parent of the states where an exploration begins
+FAR = 1 << 60  # more events than any stream has
 
 
 class Exploration(dict[State, int], Generic[State, Label]):
@@ -132,24 +133,38 @@ def shortest(
     return None
 
 
+def distances(
+    graph: Iterable[tuple[State, Iterable[State]]], goals: Iterable[State]
+) -> dict[State, int]:
+    """Return the least number of steps to a goal, for the states from which one can be reached.
+
+    `graph` is pairs (state, successors).
+
+    >>> distances([(0, [1]), (1, [1]), (2, [0, 2]), (3, [3])], [1])
+    {1: 0, 0: 1, 2: 2}
+    """
+    predecessors: defaultdict[State, list[State]] = defaultdict(list)
+    for state, row in graph:
+        for after in row:
+            predecessors[after].append(state)
+    steps = dict.fromkeys(goals, 0)
+    pending = deque(steps)
+    while pending:
+        after = pending.popleft()
+        for before in predecessors.get(after, ()):
+            if before not in steps:
+                steps[before] = steps[after] + 1
+                pending.append(before)
+    return steps
+
+
 def backwards(graph: Iterable[tuple[State, Iterable[State]]], goals: Iterable[State]) -> set[State]:
     """Return the states from which a goal can be reached; `graph` is pairs (state, successors).
 
     >>> sorted(backwards([(0, [1]), (1, [1]), (2, [0]), (3, [3])], [1]))
     [0, 1, 2]
     """
-    predecessors: defaultdict[State, list[State]] = defaultdict(list)
-    for state, row in graph:
-        for after in row:
-            predecessors[after].append(state)
-    reached = set(goals)
-    stack = list(reached)
-    while stack:
-        for before in predecessors.get(stack.pop(), ()):
-            if before not in reached:
-                reached.add(before)
-                stack.append(before)
-    return reached
+    return set(distances(graph, goals))
 
 
 def coreachable(table: Sequence[Sequence[int]], final: Sequence[bool]) -> list[bool]:
@@ -158,5 +173,30 @@ def coreachable(table: Sequence[Sequence[int]], final: Sequence[bool]) -> list[b
     >>> coreachable([[1], [1], [0]], [False, True, False])
     [True, True, True]
     """
-    live = backwards(enumerate(table), [state for state, accepts in enumerate(final) if accepts])
+    live = backwards(enumerate(table), _numbers(final))
     return [state in live for state in range(len(table))]
+
+
+def events_ahead(
+    table: Sequence[Sequence[int]], final: Sequence[bool], *, later: bool
+) -> list[int]:
+    """Return how many events each state of a table is from a final one at least, or FAR.
+
+    With `later` at least one: a state that is final itself does not count. Numbers that are no states
+    may stand for a dead one.
+
+    >>> events_ahead([[1], [2], [-1]], [False, True, True], later=False)
+    [1, 0, 0]
+    >>> events_ahead([[1], [2], [-1]], [False, True, True], later=True)[:2]
+    [1, 1]
+    """
+    steps = distances(enumerate(table), _numbers(final))
+    if not later:
+        return [steps.get(state, FAR) for state in range(len(table))]
+    return [
+        min((1 + steps[after] for after in row if after in steps), default=FAR) for row in table
+    ]
+
+
+def _numbers(final: Sequence[bool]) -> list[int]:
+    return [state for state, accepts in enumerate(final) if accepts]

@@ -77,6 +77,8 @@ def _window(
     compiled: CompiledWindow, measures: Mapping[str, Type], guards: dict[Guard, int]
 ) -> PlannedWindow:
     window = compiled.window
+    # The automaton may know the lengths that `having` asks for.
+    having = window.having if compiled.clauses.having else None
     return PlannedWindow(
         name=window.name.text,
         lookback=compiled.lookback,
@@ -91,7 +93,7 @@ def _window(
         measures=tuple(
             measure_of(measure, compiled.source.meaning.fields) for measure in window.measures
         ),
-        having=guard_of(window.having, measures) if window.having else None,
+        having=guard_of(having, measures) if having else None,
         preference=compiled.preference,
         labels=compiled.labels,
     )

@@ -400,9 +400,8 @@ class WindowRun:
             result = np.concatenate([[True], ~same])[: len(start)]
         else:
             positions = self._positions(start, streams)
-            result, self.last_end = keep_disjoint(
-                streams, positions, ends, read_only(self.last_end)
-            )
+            last = read_only(self.last_end)
+            result, self.last_end = keep_disjoint(streams, positions, ends, last)
         return result
 
     # --- Open starts
@@ -411,17 +410,20 @@ class WindowRun:
         """Return the starts that are open after the batch, and the columns of the streams."""
         pane, slot = self.result.pane, self.result.slot
         streams = owners_of(self.result.kept, len(pane))
-        positions = self._positions(pane, streams)
-        chosen = np.arange(len(pane))
+        positions, chosen = self._positions(pane, streams), np.arange(len(pane))
+        left, rivals = None, self.window.machine.rivals
         if self.window.keeps_late:
             left = (positions > self.last_end[streams]) & ~np.isin(pane, self.ended_starts)
+        elif rivals is not None:
+            left = rivals.left(self.result.state, slot, streams)
+        if left is not None:
             pane, slot, streams, positions, chosen = (
                 column[left] for column in (pane, slot, streams, positions, chosen)
             )
         clocks = self._clocks(pane, streams)
         if len(self.clock):
             # Kernels drop starts that are too old only where they act; here all of them go.
-            left = self._in_time(clocks, streams)
+            left = self._in_time(clocks, slot, streams)
             pane, slot, streams, positions, clocks, chosen = (
                 column[left] for column in (pane, slot, streams, positions, clocks, chosen)
             )
@@ -443,8 +445,7 @@ class WindowRun:
             last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
-        columns |= self._register_columns(chosen)
-        columns |= self._closing_column(len(pane))
+        columns |= self._register_columns(chosen) | self._closing_column(len(pane))
         numbers = {
             schema.machine_state(self.at): self.result.state,
             schema.last_end(self.at): self.last_end,
@@ -462,10 +463,12 @@ class WindowRun:
             return {}
         return {schema.CLOSES: pa.array(np.full(count, schema.NOT_ASKED, dtype=np.int64))}
 
-    def _in_time(self, clocks: Ints, streams: Ints) -> Bools:
-        """Tell which starts `within` still allows to end with the last event."""
-        limit = self.window.machine.clauses.limit
-        now = self.clock[self.batch.end - 1][streams]
+    def _in_time(self, clocks: Ints, slots: Ints, streams: Ints) -> Bools:
+        """Tell which starts `within` still allows to have a window: with enough events left, if it counts."""
+        machine, now = self.window.machine, self.clock[self.batch.end - 1][streams]
+        limit, ahead = machine.clauses.limit, machine.ahead
+        if ahead is not None:
+            now = now + ahead[self.result.state[streams] if len(ahead) > 1 else 0, slots]
         # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
         in_time: Bools = now.view(np.uint64) - clocks.view(np.uint64) <= np.uint64(limit)
         return in_time

@@ -59,6 +59,9 @@ class Tracks(NamedTuple):
 
 
 HELD, NONE = -1, -2
+# While a stream is run, `chosen` tells of a start whether it grew too old, before the row at which
+# it stopped: by the event there (TOO_OLD), or because it had too few events left (TOO_LATE).
+TOO_OLD, TOO_LATE = -2, -3
 
 
 class Allowed(NamedTuple):
@@ -228,6 +231,7 @@ def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
                     pair += 1
                 next_end = pair
                 decided = state == DEAD
+                old = late = False
                 stopped = begin if decided else end
                 while x < end and not decided:
                     if places > 0:
@@ -235,7 +239,7 @@ def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
                         at = x - begin
                         if marks[at, place] == state:
                             other = np.int64(marks[at, place + 1])
-                            aged = limit >= 0 and tracks.chosen[other] == NONE
+                            aged = limit >= 0 and tracks.chosen[other] <= TOO_OLD
                             if not aged or tracks.stopped[other] > x:
                                 if tracks.candidate[other] + waits >= x:
                                     candidate = tracks.candidate[other]
@@ -245,6 +249,9 @@ def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
                                     break
                                 marks[at, place + 1] = t  # this start goes on for longer
                                 x, stopped = stopped, end
+                                late = too_old(since, clock[x - 1] + machine.ahead[state], limit)
+                                if late:
+                                    break
                                 continue
                         marks[at, place] = state
                         marks[at, place + 1] = t
@@ -261,8 +268,7 @@ def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
                             machine.confirmed[state] if fine else machine.denied[state]
                         )
                     if state != DEAD and limit >= 0 and too_old(since, clock[x], limit):
-                        state = before
-                        stopped = -1 - x  # too old: a younger start may go on from here
+                        state, old = before, True  # a younger start may go on from here
                         break
                     state = np.int64(machine.move[state, cls])
                     if machine.accepts[state] and not until:
@@ -272,16 +278,18 @@ def preferred_kernel(step: Any, load: Any, store: Any, name: str) -> Kernel:
                         state = np.int64(
                             machine.confirmed[state] if fine else machine.denied[state]
                         )
+                    x += 1
                     if state == DEAD:
                         decided = True
-                        stopped = x
-                    x += 1
+                        stopped = x - 1
+                    elif limit >= 0 and too_old(since, clock[x - 1] + machine.ahead[state], limit):
+                        late = True
+                        break
                 tracks.row[t], tracks.held[t], tracks.number[t] = row, h, number
                 tracks.state[t], tracks.candidate[t] = state, candidate
-                # While the stream is run, `chosen` is NONE for starts that grew too old: see `_settled`.
                 tracks.stopped[t], tracks.chosen[t] = stopped, HELD
-                if stopped < 0:
-                    tracks.stopped[t], tracks.chosen[t] = -1 - stopped, NONE
+                if old or late:
+                    tracks.stopped[t], tracks.chosen[t] = x, TOO_OLD if old else TOO_LATE
                     decided = True
                 elif not decided and last:
                     if machine.accepts[state] and or_end:
@@ -360,20 +368,21 @@ def _moved(tracks: Tracks, start: int, to: int) -> None:
 def _settled(tracks: Tracks, own: int, count: int, begin: int, leftmost: bool, last: bool) -> int:
     """Say of each start of a stream where its window is reported, and return where starts end.
 
-    Starts that have no window are removed. Before, `chosen` tells only which starts grew too old.
+    Starts that have no window are removed.
     """
     latest = begin
     waiting = False
     kept = own
     for s in range(own, count):
-        decided = last or tracks.chosen[s] == NONE or tracks.state[s] == DEAD
+        decided = last or tracks.chosen[s] <= TOO_OLD or tracks.state[s] == DEAD
         chosen = HELD
         if decided:
-            latest = max(latest, tracks.stopped[s])
+            stopped = tracks.stopped[s] - (tracks.chosen[s] == TOO_LATE)
+            latest = max(latest, stopped)
             if tracks.candidate[s] == NO_ROW:
                 chosen = NONE
             elif not leftmost:
-                chosen = tracks.stopped[s]
+                chosen = stopped
             elif not waiting:
                 chosen = latest
             if chosen == HELD:

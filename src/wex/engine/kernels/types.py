@@ -155,7 +155,9 @@ class Preferred(NamedTuple):
 
     `classes[code, bits]` is the class of an event: `bits` are the truths of the predicates with
     aggregates, 0 without them. `born[p]` is the state in which a start at prefix state p begins, -1:
-    none does. `prunes` tells that of two starts in one state the later one is often lost.
+    none does. `ahead[state]` is how many events a start needs at least to get another candidate, if
+    `within` counts events, otherwise 0. `prunes` tells that of two starts in one state the later one
+    is often lost.
     """
 
     classes: NDArray[np.uint16]
@@ -166,6 +168,7 @@ class Preferred(NamedTuple):
     confirmed: NDArray[np.int32]
     denied: NDArray[np.int32]
     until: NDArray[np.bool_]
+    ahead: Ints
     leftmost: bool
     sharing: int
     prunes: bool

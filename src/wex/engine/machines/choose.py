@@ -36,6 +36,7 @@ from wex.engine.kernels.types import (
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.own_letters import own_letters
 from wex.engine.machines.preferred import preferred_tables, without_choice
+from wex.engine.machines.rivals import Rivals
 from wex.engine.machines.room import first_room, more_room
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
@@ -63,7 +64,9 @@ BLOCK = 4096  # events that `configs` traces before it acts on them
 class Machine:
     """A window, ready to run: a kernel and its tables. `kind` says which.
 
-    `own` is what its starts have of their own, if predicates have aggregates.
+    `own` is what its starts have of their own, if predicates have aggregates. `ahead` has by state of the
+    machine, or for all of them, and slot, how many events a start needs at least until a window of it
+    can end; None if no clause counts events.
     """
 
     kind: str
@@ -72,7 +75,10 @@ class Machine:
     initial: int
     uses_letters: bool  # codes are numbers of classes, in two bytes
     own: OwnLetters | None = None
+    ahead: NDArray[np.int64] | None = None
+    rivals: Rivals | None = None  # unless the configs leave out starts that are dominated
     configs: tuple[Config, ...] = ()  # of `registers` and `configs`, by number
+    leaves_out: bool = False  # the configs are without starts that are dominated
 
     def run(
         self,
@@ -147,7 +153,7 @@ def machine_of(
 ) -> Machine | TrackedMachine:
     """Return the machine of a window of a plan."""
     window = without_choice(window)
-    clauses = kernel_clauses(window.clauses)
+    clauses, counts = kernel_clauses(window.clauses), window.clauses.within_events is not None
     own = own_letters(window, plan)
     if window.preference is not None:
         letters = window.letters if own is None else own.shared
@@ -163,8 +169,13 @@ def machine_of(
         if clauses.single and not automaton.complete:
             automaton = ConfigAutomaton(tables, clauses, most_configs)
         if automaton.complete:
-            # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
-            registers = None if window.clauses.drops_starts_late else automaton.registers()
+            # A start that `keep` takes away after `having` leaves its slot empty, unlike a register, and
+            # so does one that is dominated, where configs do not know it.
+            rivals = None
+            if tables.dominates is not None and not automaton.ordered:
+                rivals = Rivals(automaton.window_states(), tables.dominates)
+            leaves = window.clauses.drops_starts_late or rivals is not None
+            registers = None if leaves else automaton.registers()
             kind: str
             coded: Registers | Configs
             if registers is not None:
@@ -172,12 +183,19 @@ def machine_of(
             else:
                 kind, coded = "configs", automaton.configs()
             configs = tuple(automaton.states)
-            return Machine(kind, clauses, coded, 0, tables.uses_letters, configs=configs)
+            ahead = tables.ahead[automaton.window_states()] if counts else None
+            return Machine(
+                kind, clauses, coded, 0, tables.uses_letters, None, ahead, rivals, configs,
+                leaves_out=automaton.ordered and tables.dominates is not None,
+            )  # fmt: skip
     automata = tables.automata()
     sliding = _sliding(automata, clauses)
     if sliding is not None:
         return Machine("sliding", clauses, sliding, 0, tables.uses_letters)
-    return Machine("moving", clauses, automata, 0, tables.uses_letters)
+    order = tables.order[np.newaxis]
+    ahead = tables.ahead[order] if counts else None
+    rivals = None if tables.dominates is None else Rivals(order, tables.dominates)
+    return Machine("moving", clauses, automata, 0, tables.uses_letters, None, ahead, rivals)
 
 
 def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import common_classes
+from wex.automata.explore import events_ahead
 from wex.engine.kernels.types import Preferred
 from wex.engine.machines.tables import MachineTables, codes_of
 
 if TYPE_CHECKING:
+    from wex.automata.preference import OrderedAutomaton
+    from wex.compile.clauses import Clauses
     from wex.compile.plan import PlannedWindow
+    from wex.engine.arrays import Ints
     from wex.engine.machines.own_letters import OwnLetters
 
 MOST_STATES = 1 << 12  # states of a window whose automata are searched for a choice
@@ -83,7 +87,21 @@ def preferred_tables(window: PlannedWindow, own: OwnLetters | None) -> Preferred
         np.ascontiguousarray(ways.confirmed),
         np.ascontiguousarray(ways.denied),
         columns[:, 2].astype(np.bool_),
+        _ahead(ways, clauses),
         clauses.keep == "leftmost",
         clauses.sharing,
         clauses.keep == "leftmost" and alike,
     )
+
+
+def _ahead(ways: OrderedAutomaton, clauses: Clauses) -> Ints:
+    """Return by state how many events a start needs at least to get another candidate.
+
+    0 if `within` does not count events: no start is decided by their number then.
+    """
+    if clauses.within_events is None:
+        return np.zeros(ways.states, dtype=np.int64)
+    accepts = ways.accepts.tolist()
+    # With `until` a start in a state that accepts waits for the next event to confirm its window.
+    steps = events_ahead(ways.table.tolist(), accepts, later=not clauses.until)
+    return np.array(steps, dtype=np.int64)

@@ -52,12 +52,15 @@ class Tracked(NamedTuple):
 
 @dataclass(frozen=True)
 class TrackedMachine:
-    """A window with aggregates in its predicates, ready to run."""
+    """A window with aggregates in its predicates, ready to run; `ahead` is that of a `Machine`."""
 
     clauses: KernelClauses
     tables: Tracked
     own: OwnLetters
+    ahead: NDArray[np.int64] | None
     kind: str = "tracked"
+    rivals: None = None  # starts with aggregates of their own do not dominate others
+    leaves_out: bool = False
 
     def run(
         self,
@@ -121,6 +124,7 @@ def tracked_machine(
     tables = MachineTables(window)
     classes = own.classes(tables.by_letter)
     moves, entry = _moves(tables, window, until=window.until is not None)
+    counts = window.clauses.within_events is not None  # no start is held before its first event
     return TrackedMachine(
         clauses,
         Tracked(
@@ -132,6 +136,7 @@ def tracked_machine(
             np.concatenate([tables.final, np.zeros(len(moves) - len(tables.final), np.bool_)]),
         ),
         own,
+        tables.ahead[np.newaxis] if counts else None,
     )
 
 

@@ -179,7 +179,7 @@ class RangeRun(WindowRun):
         if len(self.clock) and len(pane):
             old = pane < 0
             rows = np.where(old, self._begin - 1, pane + self._begin)
-            in_time = self._in_time(self.clock[rows], np.zeros_like(pane))
+            in_time = self._in_time(self.clock[rows], slot, np.zeros_like(pane))
             pane, states = pane[in_time], states[in_time]
         own = pane >= 0
         starts = self._places(pane[own] + self._begin, states[own])
