@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wex.engine.arrays import empty, filled_with
+from wex.engine.arrays import empty
 from wex.engine.input.columns import concat_arrays, spans, take
 from wex.engine.kernels.folds import Survey, survey
 from wex.engine.kernels.types import read_only
@@ -46,7 +46,7 @@ class Panes:
     def shift(self) -> Ints:
         """Return for each stream the difference between a pane and its row."""
         if self._plain:
-            return filled_with(0, len(self.carried))
+            return self.carried  # nothing but 0
         sizes = self.carried + self.batch.end - self.batch.begin
         begin = np.cumsum(sizes) - sizes
         shift: Ints = begin + self.carried - self.batch.begin
