@@ -194,7 +194,7 @@ def _panel(line: Line) -> str:
         parts.append(_text(LEFT - 4, y + 4, f"{10.0**power:g} s", "end"))
     every = 1 if across.most - across.least < 6 else 2
     parts += [
-        _text(across.place(10.0**power), HEIGHT - BOTTOM + 14, f"{10**power:,}", "middle")
+        _text(across.place(10.0**power), HEIGHT - BOTTOM + 14, _short(power), "middle")
         for power in range(across.least, across.most + 1, every)
     ]
     places = [
@@ -205,6 +205,12 @@ def _panel(line: Line) -> str:
     parts.append(f'<polyline points="{path}" fill="none" stroke="{COLOUR}"/>')
     parts += [f'<circle cx="{x}" cy="{y}" r="3.5" fill="{COLOUR}"/>' for x, y in places]
     return "\n".join(parts)
+
+
+def _short(power: int) -> str:
+    """Return a power of ten in few characters: 10 M, so that labels do not meet."""
+    letter = ("", " k", " M", " G", " T")[power // 3]
+    return f"{10 ** (power % 3)}{letter}"
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,7 @@ def any_batches(spark: SparkSession, work: Path) -> None:
         result, seen = run(frame, work, name)
         agree(result, so_far(spec, table))
         assert sum(counts["processed"] for counts in seen) == table.num_rows
+        assert sum(counts["windows"] for counts in seen) == result.num_rows
         assert seen[-1]["streams"] == 20
 
 
