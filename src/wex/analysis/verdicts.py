@@ -28,6 +28,7 @@ from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.start_count import StartCount
 from wex.analysis.subject import Subject
 from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
+from wex.stages import compile_window
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -295,8 +296,8 @@ class Analysis(Subject):
         """Return the events if they conform and a plan holds at least n starts on them."""
         if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
-        if self.held_window.clauses.drops_starts_late:
-            held = len(held_after(self, events).starts)  # measures decide which starts are dropped
+        if compile_window(self.meaning, self.index, least=True).clauses.drops_starts_late:
+            held = len(held_after(self, events).starts)  # which starts go is known after a batch
         else:
             held = len(held_starts(self.meaning, self.index, events))
         return events if held >= n else None
