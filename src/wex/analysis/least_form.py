@@ -73,16 +73,16 @@ WHOLE_AS_FLOATS = 2**53  # up to here floats have every whole number
 def least_form(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window with the same windows on every stream, which holds no more starts."""
     if compiled.preference is None:
-        return _pruned(compiled)[0]
+        return pruned_window(compiled)[0]
     if compiled.clauses.having:
         return compiled  # any window may be denied, so that any way may be taken
-    ordered, vain = _pruned(compiled, by_preference=True)
+    ordered, vain = pruned_window(compiled, by_preference=True)
     # Where there is nothing to choose, the normal form runs: it may not hold more.
-    both, vain_without = _pruned(ordered)
+    both, vain_without = pruned_window(ordered)
     return compiled if vain_without > vain else both
 
 
-def _pruned(
+def pruned_window(
     compiled: CompiledWindow, *, by_preference: bool = False
 ) -> tuple[CompiledWindow, Vain]:
     """Return a window without moves that are in vain, and for how long it may hold a start in vain.
