@@ -105,6 +105,20 @@ def test_the_engine_is_the_definition_in_any_pieces(
     assert_same(by_stream(pa.concat_tables([*parts, processor.close()])), by_stream(expected))
 
 
+@pytest.mark.parametrize("clause", ["", "keep shortest", "keep preferred", "keep leftmost"])
+@pytest.mark.parametrize(
+    "test", ["not (count()[-3] != n[-1])", "not sum(n)[-2] > n[-1]", "not (some(n > 5)[-2] or n[-1] > 9)"]
+)  # fmt: skip
+def test_an_aggregate_before_the_start_is_null_also_before_the_stream(
+    test: str, clause: str
+) -> None:
+    """Only a field before the stream makes an atom false."""
+    for window in (f"match any+ [{test}] {clause}", f"match any | any any until [{test}] {clause}"):
+        spec = wex.parse(f"stream s (n int) window w {window}")
+        data = pa.table({"n": [5, 6, 7, 8, 2]})
+        assert_same(wex.find(spec, data), find_by_definition(spec, data))
+
+
 def test_the_strategy_finds_windows() -> None:
     """Keep the law above honest: most of its specs run in this machine, and many streams have windows."""
     seen = {"specs": 0, "with registers": 0, "with windows": 0}

@@ -17,6 +17,7 @@ from wex.engine.data_errors import FaultError, arithmetic_error
 from wex.engine.eval.terms import Faults, all_known, compile_comparison, compile_term
 from wex.theory.terms import (
     MIRRORED,
+    RESULT,
     Always,
     And,
     Comparison,
@@ -244,9 +245,10 @@ def kleene(
 
 
 def present(atom: Guard, rows: BatchView) -> Bools:
-    """Tell where an atom reads no missing event."""
+    """Tell where an atom reads no missing event: an aggregate before the start is NULL instead."""
     there = np.ones(rows.size, dtype=np.bool_)
-    there[rows.batch.before_position(max(-offset for offset in offsets(atom)))] = False
+    read = [-field.offset for field in fields(atom) if not field.name.startswith(RESULT)]
+    there[rows.batch.before_position(max(read))] = False
     return there
 
 
