@@ -141,6 +141,35 @@ def test_borders_at_all_places(text: str, nulls: str) -> None:
         assert_with_divided_keys(engine_of(keyed), rows, chance)
 
 
+KEYS: dict[str, list[object]] = {
+    "string": ["a", "", None],
+    "real": [0.5, float("nan"), None],
+    "int": [-1, 2**62, None],
+    "bool": [True, False, None],
+}
+
+
+@pytest.mark.parametrize("type_", KEYS)
+@pytest.mark.parametrize("order", ["int", "real"])
+def test_keys_and_orders_of_all_types(type_: str, order: str) -> None:
+    """Borders before and behind 0, between values and at them; keys that are equal to no other value."""
+    engine = engine_of(
+        f"stream s (key {type_}, o {order}, b bool) partition by key order by o"
+        " window w match [b] [not b]* [b] measure first(o) as o"
+    )
+    for seed in range(10):
+        chance = Random(seed)
+        values = [chance.randint(-8, 8) for _ in range(30)]
+        rows = pa.table(
+            {
+                "key": [chance.choice(KEYS[type_]) for _ in values],
+                "o": [value / 4 if order == "real" else value for value in values],
+                "b": [chance.random() < 0.6 for _ in values],
+            }
+        )
+        assert_with_divided_keys(engine, rows, chance)
+
+
 def test_an_automaton_that_never_comes_to_one_state_takes_several_ways() -> None:
     """A window after an even number of events: a range runs from both states."""
     rows = random_streams(Random(5), 1, longest=60)

@@ -8,7 +8,6 @@ from itertools import pairwise
 from random import Random
 from unittest.mock import patch
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -180,7 +179,8 @@ def streams_of(engine: Engine, table: pa.Table) -> list[tuple[pa.Table, pa.Table
 
 
 def _by_time(engine: Engine, cuts: list[Cut]) -> TimeBuckets:
-    borders = np.array([whole(pa.array([cut.place]))[0] for cut in cuts])
+    places = pa.concat_arrays([pa.array([cut.place]) for cut in cuts])
+    borders = places.to_numpy() if pa.types.is_floating(places.type) else whole(places)
     return TimeBuckets(engine.stream.order_by[0], borders)
 
 
