@@ -268,7 +268,10 @@ class _Run:
         ]
 
     def states(self) -> Iterator[tuple[int, int]]:
-        """Yield the states of all starts after each event, with their ages if `within` counts events."""
+        """Yield the states of all starts after each event, with their ages if `within` counts events.
+
+        As long as they have enough events left for a window.
+        """
         compiled = self.compiled
         form = compiled.form if compiled.preference is None else compiled.preference
         prefix = 0
@@ -285,9 +288,24 @@ class _Run:
             if (most is not None and age > most) or (clauses.ends_after_first and final and behind):
                 return
             state, lives, final = self._step(state, letter, behind=behind)
-            if not lives:
+            if not lives or (most is not None and not self._ends(state, final, most - age)):
                 return
             yield state, age if most is not None else 0
+
+    def _ends(self, state: int, final: bool, left: int) -> bool:
+        """Tell whether a start can get a window with so many more events, whatever they are."""
+        reached = {(state, final)}
+        for _ in range(left):
+            if any(ends for _, ends in reached):
+                break
+            steps = (
+                self._step(before, letter, behind=behind)
+                for before, _ in reached
+                for letter in range(len(self.compiled.letters))
+                for behind in (False, True)
+            )
+            reached = {(after, ends) for after, lives, ends in steps if lives}
+        return any(ends for _, ends in reached)
 
     def _step(self, state: int, letter: int, *, behind: bool) -> tuple[int, bool, bool]:
         """Return the state after a letter, whether it lives, and whether a window may end there."""
