@@ -208,10 +208,12 @@ class Oracle:
                 table = pa.Table.from_pylist([event], self._schema(events))
                 begun = _held_starts(own) | {at}
                 reported, ended = (_starts_ending(each.feed(table), at) for each in (own, others))
-                if clauses.cuts and reported:  # a window takes all other starts with it
-                    ended = reported
-                elif clauses.single:  # what goes on and is not held never wins against an older one
-                    ended = ended - _held_starts(others) | reported
+                if (
+                    clauses.cuts and reported
+                ):  # at the event that ends a window, all starts before it are still held
+                    ended |= _held_starts(others)
+                elif clauses.single:  # what goes on and is not held is in the state of an older one
+                    ended -= _held_starts(others)
                 most = max(most, len(_held_starts(own) | begun & ended))
         return most
 

@@ -33,7 +33,7 @@ def test_the_oracle_notices_what_is_wrong() -> None:
         ("match any+ measure count() as size having size = 2 keep longest", 2),
         ("match any+ measure count() as size having size = 1 keep shortest", 1),
         ("match any+ measure count() as size having size = 3 keep shortest", 3),
-        ("match any{3} keep disjoint", 1),  # the others lie in the window of the first
+        ("match any{3} keep disjoint", 3),
         ("match any{3} measure count_if(ok) as size having size > 3 keep disjoint", 3),
         ("match any{3} measure count() as size having size > 3 keep disjoint", 0),
         ("match any{2} until [not ok]", 2),

@@ -137,7 +137,7 @@ def test_formulas_run_everywhere() -> None:
         start for part in [*parts, processor.close()] for start in part["start_index"].to_pylist()
     ]
     assert starts == [1, 4, 6]
-    assert wex.check(spec)["w"].held.bound == 4
+    assert wex.check(spec)["w"].held.bound == 3
     assert "where" in str(wex.explain(spec))
 
 

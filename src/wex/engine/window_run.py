@@ -400,8 +400,9 @@ class WindowRun:
             result = np.concatenate([[True], ~same])[: len(start)]
         else:
             positions = self._positions(start, streams)
-            last = read_only(self.last_end)
-            result, self.last_end = keep_disjoint(streams, positions, ends, last)
+            result, self.last_end = keep_disjoint(
+                streams, positions, ends, read_only(self.last_end)
+            )
         return result
 
     # --- Open starts
@@ -410,13 +411,10 @@ class WindowRun:
         """Return the starts that are open after the batch, and the columns of the streams."""
         pane, slot = self.result.pane, self.result.slot
         streams = owners_of(self.result.kept, len(pane))
-        positions, chosen = self._positions(pane, streams), np.arange(len(pane))
-        left, rivals = None, self.window.machine.rivals
+        positions = self._positions(pane, streams)
+        chosen = np.arange(len(pane))
         if self.window.keeps_late:
             left = (positions > self.last_end[streams]) & ~np.isin(pane, self.ended_starts)
-        elif rivals is not None:
-            left = rivals.left(self.result.state, slot, streams)
-        if left is not None:
             pane, slot, streams, positions, chosen = (
                 column[left] for column in (pane, slot, streams, positions, chosen)
             )
@@ -445,7 +443,8 @@ class WindowRun:
             last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
-        columns |= self._register_columns(chosen) | self._closing_column(len(pane))
+        columns |= self._register_columns(chosen)
+        columns |= self._closing_column(len(pane))
         numbers = {
             schema.machine_state(self.at): self.result.state,
             schema.last_end(self.at): self.last_end,
@@ -465,8 +464,8 @@ class WindowRun:
 
     def _in_time(self, clocks: Ints, slots: Ints, streams: Ints) -> Bools:
         """Tell which starts `within` still allows to have a window: with enough events left, if it counts."""
-        machine, now = self.window.machine, self.clock[self.batch.end - 1][streams]
-        limit, ahead = machine.clauses.limit, machine.ahead
+        limit, ahead = self.window.machine.clauses.limit, self.window.machine.ahead
+        now = self.clock[self.batch.end - 1][streams]
         if ahead is not None:
             now = now + ahead[self.result.state[streams] if len(ahead) > 1 else 0, slots]
         # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.

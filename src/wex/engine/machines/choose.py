@@ -36,7 +36,6 @@ from wex.engine.kernels.types import (
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.own_letters import own_letters
 from wex.engine.machines.preferred import preferred_tables, without_choice
-from wex.engine.machines.rivals import Rivals
 from wex.engine.machines.room import first_room, more_room
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
@@ -76,9 +75,7 @@ class Machine:
     uses_letters: bool  # codes are numbers of classes, in two bytes
     own: OwnLetters | None = None
     ahead: NDArray[np.int64] | None = None
-    rivals: Rivals | None = None  # unless the configs leave out starts that are dominated
     configs: tuple[Config, ...] = ()  # of `registers` and `configs`, by number
-    leaves_out: bool = False  # the configs are without starts that are dominated
 
     def run(
         self,
@@ -169,13 +166,8 @@ def machine_of(
         if clauses.single and not automaton.complete:
             automaton = ConfigAutomaton(tables, clauses, most_configs)
         if automaton.complete:
-            # A start that `keep` takes away after `having` leaves its slot empty, unlike a register, and
-            # so does one that is dominated, where configs do not know it.
-            rivals = None
-            if tables.dominates is not None and not automaton.ordered:
-                rivals = Rivals(automaton.window_states(), tables.dominates)
-            leaves = window.clauses.drops_starts_late or rivals is not None
-            registers = None if leaves else automaton.registers()
+            # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
+            registers = None if window.clauses.drops_starts_late else automaton.registers()
             kind: str
             coded: Registers | Configs
             if registers is not None:
@@ -183,19 +175,14 @@ def machine_of(
             else:
                 kind, coded = "configs", automaton.configs()
             configs = tuple(automaton.states)
-            ahead = tables.ahead[automaton.window_states()] if counts else None
-            return Machine(
-                kind, clauses, coded, 0, tables.uses_letters, None, ahead, rivals, configs,
-                leaves_out=automaton.ordered and tables.dominates is not None,
-            )  # fmt: skip
+            ahead = automaton.ahead() if counts else None
+            return Machine(kind, clauses, coded, 0, tables.uses_letters, None, ahead, configs)
     automata = tables.automata()
     sliding = _sliding(automata, clauses)
     if sliding is not None:
         return Machine("sliding", clauses, sliding, 0, tables.uses_letters)
-    order = tables.order[np.newaxis]
-    ahead = tables.ahead[order] if counts else None
-    rivals = None if tables.dominates is None else Rivals(order, tables.dominates)
-    return Machine("moving", clauses, automata, 0, tables.uses_letters, None, ahead, rivals)
+    ahead = tables.ahead[np.newaxis, tables.order] if counts else None
+    return Machine("moving", clauses, automata, 0, tables.uses_letters, None, ahead)
 
 
 def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:

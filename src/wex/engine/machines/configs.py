@@ -126,29 +126,12 @@ class ConfigAutomaton:
                 if state != NONE and not tables.lasts[state]:
                     ops.append((DROP, slot, 0))
                     after[slot] = NONE
-        if self.ordered and tables.dominates is not None:
-            self._drop_dominated(after, ops)
         kept = [after[slot] for slot in range(len(after))]
         while kept and kept[-1] == NONE:
             kept.pop()
         self.ops[config, cls] = tuple(ops)
         by_age = [slot for slot, state in after.items() if state != NONE] if self.ordered else ()
         return int(tables.prefix[prefix, cls]), tuple(kept), tuple(by_age)
-
-    def _drop_dominated(self, after: dict[int, int], ops: list[Op]) -> None:
-        """Drop the starts that an earlier one dominates; `after` has the oldest first."""
-        older: list[int] = []
-        for slot, state in after.items():
-            if state == NONE:
-                continue
-            if not self.tables.dominates[older, state].any():  # type: ignore[index]
-                older.append(state)
-                continue
-            after[slot] = NONE
-            if (BIRTH, slot, 0) in ops and (EMIT, slot, 0) not in ops:
-                ops.remove((BIRTH, slot, 0))
-            else:
-                ops.append((DROP, slot, 0))
 
     @cached_property
     def width(self) -> int:
@@ -163,13 +146,13 @@ class ConfigAutomaton:
         ]
         return np.array(bits, dtype=np.uint32)
 
-    def window_states(self) -> NDArray[np.int64]:
-        """Return the window state by config and slot, 0 for an empty slot."""
-        states = np.zeros((len(self.states), self.width), dtype=np.int64)
+    def ahead(self) -> NDArray[np.int64]:
+        """Return by config and slot how many events a start needs at least until its window can end."""
+        ahead = np.zeros((len(self.states), self.width), dtype=np.int64)
         for number, (_, slots, _) in enumerate(self.states):
             for slot, state in enumerate(slots):
-                states[number, slot] = max(state, 0)
-        return states
+                ahead[number, slot] = 0 if state == NONE else self.tables.ahead[state]
+        return ahead
 
     def registers(self) -> Registers | None:
         """Return the tables with a register for each slot, if that is enough."""

@@ -59,8 +59,6 @@ class TrackedMachine:
     own: OwnLetters
     ahead: NDArray[np.int64] | None
     kind: str = "tracked"
-    rivals: None = None  # starts with aggregates of their own do not dominate others
-    leaves_out: bool = False
 
     def run(
         self,
