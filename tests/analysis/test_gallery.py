@@ -56,7 +56,7 @@ DELAYS = {
     "[x > 0] ([x < 0]{3})? keep preferred": "3",
     "[x > 0] any* [x < 0] keep leftmost": "unbounded (linear)",
     "[x > 0] any*? [x < 0] keep leftmost": "0",
-    "[x > 0] any* [x < 0] within 7 events keep preferred": "6",
+    "[x > 0] any* [x < 0] within 7 events keep preferred": "5",
 }
 
 
