@@ -81,7 +81,10 @@ def held_after(analysis: Analysis, events: Sequence[Event]) -> Held:
 
 def _rows(running: RunningStreams) -> Iterator[tuple[int, int, int]]:
     """Yield slot, start and candidate of the starts that are held in the only stream; -1: it has none."""
-    for row in running.everything().lists[schema.held(0)].to_pylist():
+    held = running.everything().lists[schema.held(0)]
+    # Other columns may have times that Python has no values for.
+    needed = [schema.SLOT, schema.POSITION, schema.CANDIDATE]
+    for row in held.select([name for name in needed if name in held.column_names]).to_pylist():
         candidate = row.get(schema.CANDIDATE)
         # By preference, some rows only divide panes.
         if candidate is None or row[schema.SLOT] != schema.BORDER:
