@@ -248,7 +248,7 @@ def present(atom: Guard, rows: BatchView) -> Bools:
     """Tell where an atom reads no missing event: an aggregate before the start is NULL instead."""
     there = np.ones(rows.size, dtype=np.bool_)
     read = [-field.offset for field in fields(atom) if not field.name.startswith(RESULT)]
-    there[rows.batch.before_position(max(read))] = False
+    there[rows.batch.before_position(max(read, default=0))] = False
     return there
 
 
