@@ -107,14 +107,21 @@ KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
 }
 
 
+def _random_keys(kinds: list[str], random: Random) -> pa.Table:
+    """Return key columns k0, k1, … of some kinds, with up to 60 rows."""
+    count = random.randint(1, 60)
+    return pa.table({
+        f"k{number}": pa.array(random.choices(KEYS[kind][1], k=count), KEYS[kind][0])
+        for number, kind in enumerate(kinds)
+    })  # fmt: skip
+
+
 @given(st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=3), st.integers(0, 2**32))
 def test_equal_keys_meet_in_one_bucket_and_rows_stay_whole(kinds: list[str], seed: int) -> None:
     random = Random(seed)
-    count = random.randint(1, 60)
-    names = [f"k{number}" for number in range(len(kinds))]
-    keys = [pa.array(random.choices(KEYS[kind][1], k=count), KEYS[kind][0]) for kind in kinds]
-    numbers = pa.array(range(count))
-    table = pa.table([*keys, numbers], names=[*names, "n"])
+    keys = _random_keys(kinds, random)
+    names = keys.column_names
+    table = keys.append_column("n", pa.array(range(keys.num_rows)))
     moved = [
         (blob.bucket, row)
         for piece in split(table, random)
@@ -132,11 +139,9 @@ def test_equal_keys_meet_in_one_bucket_and_rows_stay_whole(kinds: list[str], see
 def test_rows_of_some_keys_are_packed_by_time(kinds: list[str], seed: int) -> None:
     """All rows of such a key are in its buckets, and no other row."""
     random = Random(seed)
-    count = random.randint(1, 60)
-    names = [f"k{number}" for number in range(len(kinds))]
-    keys = [pa.array(random.choices(KEYS[kind][1], k=count), KEYS[kind][0]) for kind in kinds]
-    times = [random.randrange(10) for _ in range(count)]
-    table = pa.table([*keys, pa.array(times)], names=[*names, "t"])
+    keys = _random_keys(kinds, random)
+    names = keys.column_names
+    table = keys.append_column("t", pa.array([random.randrange(10) for _ in range(keys.num_rows)]))
     shown = [_shown_key(row, names) for row in table.to_pylist()]
     chosen = random.sample(sorted(set(shown)), random.randint(1, min(3, len(set(shown)))))
     first_rows = [table.select(names).slice(shown.index(key), 1) for key in chosen]

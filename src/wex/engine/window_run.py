@@ -196,8 +196,7 @@ class WindowRun:
 
     def segments(self) -> Segments:
         """Return the streams of the batch from their first grams on, and the starts carried over."""
-        batch, panes = self.batch, self.panes
-        begin = batch.begin
+        batch, panes, begin = self.batch, self.panes, self.batch.begin
         if self.window.first and batch.position.min(initial=self.window.first) < self.window.first:
             begin = empty(len(batch.position), np.int64)
             np.subtract(self.window.first, batch.position, out=begin)

@@ -191,7 +191,7 @@ def found_windows(
     """
     schema = arrow_schema(frame.schema, engine)
     result = SortedScan(engine).feed(schema.empty_table())
-    chosen_columns = list(columns or result.column_names)
+    returned_columns = list(columns or result.column_names)
     stream, handling = engine.stream, handling or BadRowHandling()
     chosen, plain = with_plain_names(frame, engine)
     looks = handling.choice != "fail" or CORRUPT in plain
@@ -199,11 +199,11 @@ def found_windows(
     if tasks > 1:
         divided = ranged_windows(engine, chosen, plain, result.schema, tasks, tally=tally)
         if divided is not None:
-            return divided.select(*map(quoted, chosen_columns))
+            return divided.select(*map(quoted, returned_columns))
     run_on_workers = WorkerFunctions(
-        engine.plan.to_bytes(), list(plain), engine.rows, chosen_columns, tally, handling, run
+        engine.plan.to_bytes(), list(plain), engine.rows, returned_columns, tally, handling, run
     )
-    returned = spark_schema_of(result.select(chosen_columns).schema)
+    returned = spark_schema_of(result.select(returned_columns).schema)
     keys = [plain[name] for name in stream.partition_by]
     in_place = handling.folder is None and _are_together(chosen, keys)
     if shuffle == "packed" and not in_place:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from wex.sql.result import Translation
 
+START = "start_index"  # of a window: what MATCH_NUMBER() counts, and a column that is always there
+
 
 def sql(spark: SparkSession, query: str) -> DataFrame:
     """Return the result of a statement of Spark SQL that may have MATCH_RECOGNIZE in it.
@@ -57,17 +59,14 @@ def _run(spark: SparkSession, text: str, frames: dict[str, DataFrame]) -> DataFr
 def matches(rows: DataFrame, translation: Translation) -> DataFrame:
     """Return the matches of a translated query in the rows that it reads."""
     spec = translation.spec
-    keys = [F.col(quoted(name)) for name in tree.texts(spec.stream.partition_by)]
+    keys = tree.texts(spec.stream.partition_by)
     if translation.rows:
         found = rows.transform(windows(spec, rows=True))
     else:
         read = [old for old, _ in translation.chosen(()) if old is not None]
-        read += (
-            []
-            if translation.match_number is None
-            else [*tree.texts(spec.stream.partition_by), "start_index"]
-        )
-        found = selected_windows(spec, rows, list(dict.fromkeys(read)) or ["window_name"])
+        if translation.match_number is not None:
+            read += [*keys, START]
+        found = selected_windows(spec, rows, list(dict.fromkeys(read)) or [START])
     if translation.excluded:
         labels = engine_of(spec).labels
         left_out = F.coalesce(F.col(LABEL).isin(translation.left_out(labels)), F.lit(False))
@@ -84,6 +83,6 @@ def matches(rows: DataFrame, translation: Translation) -> DataFrame:
             raise WexError(
                 "match-number", message, "leave it out, or number the rows of the result"
             )
-        order = Window.partitionBy(*keys).orderBy("start_index")
+        order = Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(START)
         columns.append(F.dense_rank().over(order).cast("bigint").alias(new))
     return found.select(*columns)
