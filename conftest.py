@@ -36,7 +36,7 @@ logging.getLogger("wex").setLevel(logging.ERROR)
 # Laws are tried on other examples in every run, except where a run decides about a change.
 PROFILES = {
     "default": settings(max_examples=200),
-    "ci": settings(max_examples=100, derandomize=True),
+    "ci": settings(max_examples=60, derandomize=True),
     "thorough": settings(max_examples=5000),
 }
 SPARK = [  # the files with the longest jobs first

@@ -143,6 +143,11 @@ def _occur_together(oracle: Oracle, finding: Finding) -> bool:
         for number in range(1, max(named) + 1)
     ]
     spec = _with_window(oracle.spec, f"window w match {' '.join(events)}")
+    (own,), (window,) = oracle.spec.windows, spec.windows
+    # They are events of a window, so that there may have to be others before them.
+    together = window.pairs[0].match
+    pairs = tuple(replace(pair, match=together) for pair in own.pairs) or window.pairs
+    spec = replace(spec, windows=(replace(window, pairs=pairs, unpadded=own.unpadded),))
     return any(oracle.windows(oracle.stream(word), spec) for word in oracle.words)
 
 

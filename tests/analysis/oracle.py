@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, product
+from itertools import chain, islice, pairwise, product
 from itertools import cycle as repeated
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -71,7 +71,11 @@ class Oracle:
             values = [SOME[type_.name][:: len(fields)] for type_ in fields.values()]
             self.events = [dict(zip(fields, event, strict=True)) for event in product(*values)]
         longest = 5 if len(self.events) <= 3 else 4 if len(self.events) <= 5 else 3
-        self.words = conforming(self.meaning, longest, self.events)
+        self.words = [
+            word
+            for word in conforming(self.meaning, longest, self.events)
+            if self._in_order(self.stream(word))
+        ]
 
     def definition(self, word: Word) -> Definition:
         """Return the definition of the windows on a short stream."""
@@ -87,7 +91,18 @@ class Oracle:
         stream = Stream((), list(events), list(range(len(events))))
         return frozenset((w.start, w.end) for w in Definition(meaning, 0, stream).windows())
 
+    def _in_order(self, events: Sequence[Event]) -> bool:
+        """Tell whether the events of a stream come in its order, if it has one."""
+        columns = [name.text for name in self.spec.stream.order_by]
+        if not columns:
+            return True
+        columns += [name for name in self.meaning.fields if name not in columns]
+        keys: list[Any] = [tuple(event[name] for name in columns) for event in events]
+        return all(one <= two for one, two in pairwise(keys))
+
     def conforms(self, events: Sequence[Event]) -> bool:
+        if not self._in_order(events):
+            return False
         try:
             Assumptions(self.meaning, unchecked=True).check(Stream((), list(events), []))
         except wex.DataError:
@@ -208,12 +223,10 @@ class Oracle:
                 table = pa.Table.from_pylist([event], self._schema(events))
                 begun = _held_starts(own) | {at}
                 reported, ended = (_starts_ending(each.feed(table), at) for each in (own, others))
-                if (
-                    clauses.cuts and reported
-                ):  # at the event that ends a window, all starts before it are still held
-                    ended |= _held_starts(others)
-                elif clauses.single:  # what goes on and is not held is in the state of an older one
-                    ended -= _held_starts(others)
+                if clauses.cuts and reported:  # a window takes all other starts with it
+                    ended = reported
+                elif clauses.single:  # what goes on and is not held never wins against an older one
+                    ended = ended - _held_starts(others) | reported
                 most = max(most, len(_held_starts(own) | begun & ended))
         return most
 

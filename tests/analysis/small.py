@@ -8,6 +8,7 @@ from itertools import product
 from hypothesis import strategies as st
 
 import wex
+from tests.strategies.alternations import alternations
 from tests.strategies.specs import labels_of, with_preference
 from wex.analysis.witness import held_starts
 from wex.errors import DataError
@@ -100,22 +101,27 @@ def spec_texts(
     having: bool = False,
     preference: bool = False,
     running: bool = False,
+    alternating: bool = False,
 ) -> str:
-    """Draw the text of a spec over few values; with `having`, by preference, with aggregates if asked for."""
+    """Draw the text of a spec over few values; with `having`, by preference, with aggregates if asked for.
+
+    With `alternating` a later start may lose to several earlier ones.
+    """
     whole = draw(st.booleans())
     atoms = _whole_atoms if whole else _finite_atoms
     expressions = regexes(finite=not whole)
+    matches = regexes(finite=not whole, running=running)
+    if alternating:
+        matches = alternations(atoms, atoms)
     lines = [WHOLE, DOMAIN] if whole else [FINITE]
     if draw(st.integers(0, 3)) == 0:
         lines.append(f"assume {draw(expressions)}")
     for at in range(windows):
         pairs = draw(
             st.lists(
-                st.tuples(
-                    st.one_of(st.none(), expressions), regexes(finite=not whole, running=running)
-                ),
+                st.tuples(st.one_of(st.none(), expressions), matches),
                 min_size=1,
-                max_size=2,
+                max_size=1 if alternating else 2,
             )
         )
         shown = [
@@ -130,8 +136,9 @@ def spec_texts(
             until = draw(st.sampled_from(["", "", "", "until [{}]", "until [{}] or end"]))
             asked = (_whole_running if whole else _finite_running) if running else atoms
             lines.append(until.format(draw(st.one_of(atoms, asked))))
-        lines.append(draw(st.sampled_from(["", "", "", "within 3 events"])))
-        keeps = ["all", "all", "shortest", "longest", "disjoint"]
+        within = draw(st.sampled_from([0, 0, 0, 0, 2, 3, 4]))
+        lines.append(f"within {within} events" if within else "")
+        keeps = ["all", "all", "shortest", "longest", "disjoint"][3 * alternating :]
         lines.append(f"keep {draw(st.sampled_from(keeps))}")
         if having:
             conditions = ["size > 1", "size != 2", "size <= 2", "hits = 1", "hits < 2 and size > 1"]
@@ -154,6 +161,42 @@ def spec_texts(
             chosen = replace(chosen, keep=keep, next_start=onward)
         preferring.append(chosen)
     return str(replace(spec, windows=tuple(preferring), source=None))
+
+
+_divided_atoms = st.sampled_from(
+    [
+        "t % 2 = 0",
+        "t[-1] % 2 = 1",
+        "t[-1] % 3 = 2",
+        "t % 3 > t[-1] % 3",
+        "t // 2 = t[-1] // 2",
+        "t[-1] // 2 != t[-2] // 2",
+        "floor(t, 2) = floor(t[-1], 2)",
+        "t > t[-1]",
+        "t < t[-1] + 2",
+        "(t - t[-1]) % 2 = 0",
+    ]
+)
+
+
+@st.composite
+def dividing(draw: st.DrawFn) -> str:
+    """Draw the text of a spec that divides a number, as the clock does, by which the stream may be sorted."""
+    leaf = st.one_of(_divided_atoms.map("[{}]".format), st.just("any"))
+    matches = st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.tuples(inner, inner).map(" ".join),
+            st.tuples(inner, inner).map(lambda pair: f"({pair[0]} | {pair[1]})"),
+            inner.map("({})*".format),
+        ),
+        max_leaves=4,
+    ).filter(lambda text: not text.endswith("*"))
+    order = draw(st.sampled_from(["", " order by t"]))
+    clauses = ["", "", "keep shortest", "within 2 events", "within 3 events", "unpadded"]
+    return (
+        f"stream s (t int){order} window w match {draw(matches)} {draw(st.sampled_from(clauses))}"
+    )
 
 
 def alphabet(meaning: Meaning) -> list[Event]:

@@ -78,6 +78,8 @@ def test_nothing_is_odd_about_a_good_spec() -> None:
     [
         # A window of one event has no count() above 5, so no such start is ever held.
         X + "window w match [x > 1 and count() > 5] [x[-1] < 0] | [x < 0]",
+        # A window of one event is denied, but its start is not held after that event.
+        "stream s (ok bool) window w match [ok] | [not ok] any+ [ok] measure count() as n having n > 1 keep disjoint",
         "stream s (n int) assume [n >= 0]* assume [n = n[-1] - 1]* window w match any* [n = 0]",
         "stream s (a real, b real) window w match [a * b > a[-1] * b[-1]] [a * b > a[-2] * b[-2]]",
         "stream s (x int, y int) assume [y = y[-1] + x]* window w match [x > 0] any* [y < 0]",

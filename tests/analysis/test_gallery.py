@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from benchmarks.lookback_plot import PAGE, PICTURE, drawn
 from benchmarks.verdicts import KNOWN, REASONED, gallery
@@ -11,7 +13,7 @@ import wex
 
 def table() -> dict[str, list[str]]:
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip("|"))] for row in rows]
     return {row[0]: row[1:5] for row in cells if len(row) == 6 and row[0] != "spec"}
 
 

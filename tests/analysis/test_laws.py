@@ -25,7 +25,7 @@ few = settings(max_examples=max(10, settings.default.max_examples // 10))  # typ
 
 
 @few
-@given(spec_texts())
+@given(spec_texts() | spec_texts(alternating=True))
 def test_verdicts_agree_with_every_short_stream(text: str) -> None:
     compare(text, longest=4)
 

@@ -97,6 +97,7 @@ def comparing(
             st.sampled_from(["", "", "unpadded", "keep shortest", "keep disjoint", "keep longest"])
         )
     )
+    lines.append(draw(st.sampled_from(["", "", "", "within 2 events", "within 4 events"])))
     return "\n".join(line for line in lines if line)
 
 

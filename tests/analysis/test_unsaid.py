@@ -200,7 +200,7 @@ def test_expressions_whose_every_beginning_is_a_window(text: str, said: str) -> 
     ("text", "said"),
     [
         ("match [x > 0]* [x < 0]", "with `keep disjoint` it holds at most 1 start"),
-        ("match [x > 1]{3,}", "with `keep leftmost` it holds at most 3 starts"),
+        ("match [x > 1]{3,}", "with `keep disjoint` it holds at most 1 start"),
         ("match [x > x[-1]]+", "with `keep leftmost` it holds at most 1 start"),
         (
             "match [x > 0]* [x < 0] measure count() as n, sum(x) as s having s > 2",

@@ -36,7 +36,7 @@ KNOWN: dict[str, tuple[str, int | str, int | str, int | str]] = {
     ),
     "longest": (f"{AB} window w match [x = 'a']* [x = 'b'] keep longest", 1, 1, 1),
     "disjoint": (f"{AB} window w match [x = 'a']* [x = 'b'] keep disjoint", 1, 1, 1),
-    "five, disjoint": (f"{AB} window w match any{{5}} keep disjoint", 1, 5, 1),
+    "five, disjoint": (f"{AB} window w match any{{5}} keep disjoint", 1, 1, 1),
     "shortest": (f"{AB} window w match any+ keep shortest", 1, 1, 1),
     "within events": (f"{AB} window w match any+ within 7 events", 7, 7, 28),
     "until": (f"{AB} window w match [x = 'a'] until [x = 'b']", 1, 1, 1),
@@ -219,3 +219,13 @@ def test_what_the_method_cannot_decide_needs_no_effort() -> None:
     answer = wex.check(area)["w"].open
     assert answer.verdict == "unknown"
     assert "effort" not in answer.reason
+
+
+@pytest.mark.parametrize("keep", ["leftmost", "leftmost sharing 1 event", "disjoint"])
+def test_a_window_is_tried_with_nulls_that_only_another_one_tests(keep: str) -> None:
+    spec = f"stream s (x int) window w match [x > x[-1]] [x = 1] keep {keep} window u match [x is null]"
+    assert wex.check(spec)["w"].held.verdict == "bounded"
+    found = wex.find(spec, {"x": [4, 3, None, 5]})
+    assert found.select(["window_name", "start_index"]).to_pylist() == [
+        {"window_name": "u", "start_index": 2}
+    ]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import wex
 from tests.analysis.false_findings import false_labels, is_false
 from tests.analysis.oracle import Oracle
-from tests.analysis.small import spec_texts
+from tests.analysis.small import dividing, spec_texts
 from tests.analysis.test_types import comparing
 from tests.strategies.specs import labelled_pairs
 from wex.errors import LimitError
@@ -52,7 +52,9 @@ random_specs = st.one_of(
     spec_texts(having=True),
     spec_texts(preference=True),
     spec_texts(running=True),
+    spec_texts(alternating=True),
     comparing(lookback=3),
+    dividing(),
     labelled(),
 )
 

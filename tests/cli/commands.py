@@ -32,10 +32,21 @@ def run(
     )
 
 
+def output_files(folder: Path) -> list[Path]:
+    """Return the files with the windows of a job.
+
+    An endless job has a list of them: of a micro-batch that was interrupted, others may be left in the folder.
+    """
+    lists = list((folder / "_spark_metadata").glob("[0-9]*"))
+    if not lists:
+        return sorted(folder.glob("part-*.parquet"))
+    lines = [line for path in lists for line in path.read_text().splitlines()[1:]]
+    return sorted({folder / Path(json.loads(line)["path"]).name for line in lines})
+
+
 def written(folder: Path) -> int:
-    """Return how many windows the files of a folder have; a task that failed may leave an empty file."""
-    files = (path for path in folder.glob("part-*.parquet") if path.stat().st_size)
-    return sum(parquet.read_table(path).num_rows for path in files)
+    """Return how many windows a job has written."""
+    return sum(parquet.read_table(path).num_rows for path in output_files(folder))
 
 
 def letters(folder: Path) -> list[dict[str, Any]]:

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 import wex
 from wex.engine.engine import engine_of
+from wex.engine.input.columns import conform
 from wex.engine.sorted_scan import SortedScan
 from wex.engine.streaming.bucket import Bucket, Rules
+from wex.engine.workers import Workers
+from wex.spec.types import STRING
 
 SPEC = wex.parse("""
   stream s (t int, at timestamp, seen timestamp, v other, x int, name string, ok bool, d date, e enum('a', 'b'), y real)
@@ -192,3 +195,17 @@ def test_what_cannot_be_converted_is_told() -> None:
     with pytest.raises(wex.DataError) as caught:
         wex.find(OTHER, pa.table({"t": [2, 1], "v": column}))
     assert (caught.value.code, caught.value.column) == ("wrong-column-type", "v")
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_the_error_about_a_text_does_not_depend_on_threads(chunks: int) -> None:
+    raw = pa.array([b"a"] * 7 + [b"\xff"] + [b"a"] * 4).view(pa.string())
+    size = len(raw) // chunks
+    column = pa.chunked_array([raw.slice(size * at, size) for at in range(chunks)])
+    errors = []
+    for workers in (Workers(1), Workers(2)):
+        with pytest.raises(wex.DataError) as caught:
+            conform(pa.table({"s": column}), {"s": STRING}, (), workers)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+    assert "7" in errors[0] if chunks == 1 else "chunk 1" in errors[0]

@@ -53,7 +53,7 @@ def assert_in_tasks(engine: Engine, rows: pa.Table, chance: Random) -> None:
     assert_same(found.sort_by(ORDER), expected.cast(found.schema).sort_by(ORDER))
 
 
-@fewer(2)
+@fewer(4)
 @given(mixed_specs(least=1, most=2), chances)
 def test_windows_of_tasks_are_those_of_one_piece(spec: tree.Spec, chance: Random) -> None:
     """All kinds of windows and clauses; values are missing, assumptions violated, times equal."""
@@ -89,7 +89,7 @@ def assert_with_divided_keys(engine: Engine, rows: pa.Table, chance: Random) -> 
     assert_same(found.sort_by(order), whole.cast(found.schema).sort_by(order))
 
 
-@fewer(2)
+@fewer(4)
 @given(mixed_specs(least=1, most=2), chances)
 def test_keys_in_ranges_are_those_of_one_piece(spec: tree.Spec, chance: Random) -> None:
     """Some keys are divided, NULL may be one of them, and the others run as always."""

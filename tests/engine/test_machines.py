@@ -65,7 +65,7 @@ def test_every_cut_of_a_long_stream_gives_the_same(
 )
 @pytest.mark.parametrize("limit", ["", "within 3 events", "within 6 seconds"])
 @pytest.mark.parametrize("until", ["", "until [x = 0]", "until [ok] or end"])
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data(), recipe=recipes, cuts=st.lists(st.integers(0, 160), max_size=4))
 def test_clauses_together(
     until: str,
@@ -107,6 +107,7 @@ def test_the_strategy_reaches_every_machine() -> None:
     """Keep the laws above honest: all kinds of machines are among their specs."""
     kinds: set[str] = set()
 
+    @settings(max_examples=200)
     @given(window_specs())
     def look(text: str) -> None:
         spec: tree.Spec = wex.parse(text)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import closing
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wex
 from tests.strategies.mixed import mixed_specs, random_streams
-from wex.engine import external_sort
+from wex.engine import external_sort, packing
 from wex.engine.engine import Engine, engine_of
-from wex.engine.external_sort import ExternalSort
+from wex.engine.external_sort import ExternalSort, sorted_blocks
 from wex.engine.input import grouping
 from wex.engine.packing import (
     EventOrder,
@@ -179,7 +183,7 @@ def test_codes_and_narrow_numbers_make_rows_short() -> None:
         "x": random.random(3_000),
     })  # fmt: skip
     (blob,) = blobs(table, KeyBuckets((), 1), "t")
-    assert len(blob.data) < 3_000 * 12  # a code, two bytes of seconds, a real
+    assert len(blob.data) < 3_000 * 11  # a code, a step of seconds, a real
     rows = rows_of(blob.data, table.schema)
     assert rows["t"].to_pylist() == table["t"].to_pylist()
     assert rows["key"].to_pylist() == table["key"].to_pylist()
@@ -192,6 +196,54 @@ def test_times_come_back_whatever_their_steps(data: st.DataObject, step: int, fi
     table = pa.table({"t": pa.array(numbers or [first], pa.timestamp("us"))})
     (blob,) = blobs(table, KeyBuckets((), 1), "t")
     assert rows_of(blob.data, table.schema).equals(table)
+
+
+# Steps of a byte, of two, and more than fit; the ends of what 64 bits hold.
+RISES = st.sampled_from([0, 1, 1, 255, 256, 65_535, 65_536, 2**33])
+LEAST = st.sampled_from([-(2**63), -1, 0, 1_767_225_600_000_000, 2**63 - 1])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), RISES), min_size=1, max_size=60),
+    st.sampled_from([1, 1_000, 1_000_000, 7]),
+    LEAST,
+    st.booleans(),
+)
+def test_numbers_that_rise_come_back(
+    rows: list[tuple[int, int]], step: int, first: int, mixed: bool
+) -> None:
+    """In each bucket, also if they rise too far, or only in some buckets."""
+    numbers = [
+        min(first + int(total) * step, 2**63 - 1) for total in np.cumsum([r for _, r in rows])
+    ]
+    if mixed:
+        numbers.reverse()
+    table = pa.table({
+        "bucket": [bucket for bucket, _ in rows],
+        "t": pa.array(numbers, pa.timestamp("us", "UTC")),
+        "n": pa.array(numbers, pa.int64()),
+    })  # fmt: skip
+    with patch.object(packing, "BLOB_ROWS", 7):
+        moved = list(blobs(table, TimeBuckets("bucket", np.array([1, 2])), "t"))
+    found = pa.concat_tables([rows_of(blob.data, table.schema) for blob in moved])
+    indices = np.argsort(table["bucket"].to_numpy(), kind="stable")
+    assert found.equals(table.take(pa.array(indices)))
+
+
+@pytest.mark.parametrize("count", [1, 128, 129, 2_048, 2_049])
+def test_reals_that_repeat_are_codes(count: int) -> None:
+    """They come back bit by bit: zeros with their sign, and each NaN."""
+    words = np.random.default_rng(count).integers(0, 2**63, count).astype(np.uint64)
+    words[:3] = np.array([0, 1 << 63, 0x7FF8_0000_0000_0001], dtype=np.uint64)[: len(words[:3])]
+    reals = np.tile(words, 20_000 // count).view(np.float64)
+    table = pa.table({"x": reals, "key": np.arange(len(reals)) % 3})
+    moved = list(blobs(table, KeyBuckets(("key",), 4), None))
+    found = pa.concat_tables([rows_of(blob.data, table.schema) for blob in moved])
+    assert found.schema == table.schema
+    for key in range(3):
+        mine = found.filter(pc.equal(found["key"], key))["x"].to_numpy()
+        assert (mine.view(np.uint64) == reals[key::3].view(np.uint64)).all()
+    assert (sum(blob.data.size for blob in moved) > 8 * len(reals)) == (count > 2_048)
 
 
 @pytest.mark.parametrize("count", [1, 127, 128, 129, 32_768, 32_769])
@@ -220,6 +272,37 @@ def test_a_key_larger_than_memory_is_sorted_on_disk(monkeypatch: pytest.MonkeyPa
     assert together.equals(table.sort_by([("t", "ascending"), ("x", "ascending")]))
     found = pa.Table.from_batches(partition_windows(engine, iter(tables), tally=False))
     assert found.equals(wex.find(spec, table))
+
+
+MERGE = """
+import sys
+from contextlib import closing
+import numpy as np, pyarrow as pa, wex
+from wex.engine.engine import engine_of
+from wex.engine.external_sort import ExternalSort
+from wex.engine.packing import EventOrder
+engine = engine_of(wex.parse("stream s (t int, text string) order by t window w match any"))
+count, most = 32_000, 1 << 21
+times = np.random.default_rng(3).permutation(count) if sys.argv[1] == "mixed" else np.arange(count)
+with closing(ExternalSort(EventOrder(engine), most)) as sort:
+    for row in range(0, count, 500):
+        own = times[row : row + 500]
+        sort.add(pa.table({"t": own, "text": [f"{t:0>1000}" for t in own]}))
+    texts = [text for rows in sort.sorted() for text in rows["text"].to_pylist()]
+assert texts == [f"{t:0>1000}" for t in range(count)]
+print(pa.default_memory_pool().max_memory() / most)
+"""
+
+
+@pytest.mark.parametrize("order", ["mixed", "sorted"])
+def test_the_merge_of_long_rows_takes_a_few_times_the_memory_of_a_run(order: str) -> None:
+    """Texts of a kilobyte, all different: batches have few of them, and none gets a code.
+
+    In a process of its own: Arrow counts all memory that it has ever taken.
+    """
+    command = [sys.executable, "-c", MERGE, order]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 5
 
 
 def test_no_run_stays_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,3 +368,29 @@ def test_rows_are_packed_by_time(type_: pa.DataType) -> None:
     assert found[0].count(None) == 10_000
     assert len(found[0]) == 20_000
     assert len(found[3]) == len(table) - 60_000
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40),
+    st.integers(1, 8),
+    st.randoms(use_true_random=False),
+)
+def test_rows_whose_blocks_are_in_order_are_sorted(
+    events: list[tuple[int, int]], block: int, random: Random
+) -> None:
+    """Rows in any order within their blocks, whatever the pieces in which they come; no time is divided."""
+    engine = engine_of("stream s (t int, x int) order by t, x window w match any")
+    ordered = sorted(events)
+    mixed = [
+        event
+        for at in range(0, len(ordered), block)
+        for event in random.sample(ordered[at : at + block], len(ordered[at : at + block]))
+    ]
+    columns = {
+        name: pa.array([event[at] for event in mixed], pa.int64()) for at, name in enumerate("tx")
+    }
+    pieces = split(pa.table(columns), random)
+    found = [table.to_pylist() for table in sorted_blocks(engine, iter(pieces), block)]
+    assert [tuple(row.values()) for rows in found for row in rows] == ordered
+    for one, other in pairwise(found):
+        assert one[-1]["t"] < other[0]["t"]

@@ -247,7 +247,8 @@ def some_cuts(engine: Engine, table: pa.Table, chance: Random) -> list[Cut]:
     cuts: list[Cut] = []
     count = chance.choice([1, 2, 3, rows.num_rows])
     for begin in sorted(chance.randint(0, rows.num_rows) for _ in range(count)):
-        cut = cut_in(engine, rows.slice(begin, chance.choice([3, 10, rows.num_rows])))
+        near = rows.slice(begin, chance.choice([3, 10, rows.num_rows]))
+        cut = cut_in(engine, near, at_last=chance.random() < 0.5)
         if cut is not None and (not cuts or cut.place.as_py() > cuts[-1].place.as_py()):
             cuts.append(cut)
     return cuts

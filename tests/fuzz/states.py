@@ -23,6 +23,7 @@ import pyarrow as pa
 
 import wex
 from tests.engine.compare import find_by
+from tests.engine.older import older_engine
 from wex.compile import plan as plans
 from wex.compile.plan import Plan
 from wex.engine.engine import Engine
@@ -118,6 +119,9 @@ SPECS = [
     STREAM + "window w after any* [x = 0] match p:[x > 0]* q:any or match q:([x > 1]+?) p:(r:any*) [ok] until [x = 1] or end"
     " keep leftmost within 9 seconds measure count(p) as n, max(q.y) as y, last(r.v) as v, nth(label(), 2) as l having n > 0",
     STREAM + "window w match p:(any [sum(x) < 9]*) q:[y > avg(y)] measure fuzzed_sum(p.x) as s, median(q.y) as m",
+    STREAM + "window w match any* [x > 1] [x > 2] keep longest measure sum(x) as s window z match [x > 0]{3} keep disjoint",
+    STREAM + "window w match any* [x > 1] [x < 3] until [ok] or end keep disjoint measure collect(name) as c",
+    STREAM + "window w match [x = 0] any* [x = 1] | [x = 2] any* [x = 3] | [x = 4] any* [x = 1 or x = 3] keep longest measure sum(x) as s",
     STREAM + "assume at most 5 events in 5 seconds assume at most 60 events in 1 minute"
     " window w match [x > 0] any* [x > 2] within 7 seconds measure sum(x) as s",
 ]  # fmt: skip
@@ -159,9 +163,10 @@ def sound(number: int) -> Sound:
     engine = Engine(
         plan_of(spec), most, rows=number % 5 < 2
     )  # some keep the events of open windows
-    streams = RunningStreams(engine)
+    older = older_engine(engine.plan, most, rows=engine.rows)  # holds more starts
+    streams = RunningStreams(older)
     streams.feed(events(0, 25, chance, untyped=number % 4 == 1))
-    bucket = Bucket.of(engine, Rules())
+    bucket = Bucket.of(older, Rules())
     if engine.stream.order_by:
         bucket.arrive(events(0, 30, chance, untyped=number % 4 == 1), 20_000_000)
     else:

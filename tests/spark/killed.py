@@ -34,7 +34,7 @@ SPEC = wex.parse("""
 """)
 
 MOST = 2_000  # files in all
-AHEAD, ROWS = 12, 500  # files that wait for the job, and rows in a file
+AHEAD, ROWS = 6, 500  # files that wait for the job, and rows in a file
 JOB = ["run", "up.wex", "--input", "in", "--output", "out", "--stream", "--checkpoint", "checkpoint",
        "--option", "maxFilesPerTrigger=1", "--buckets", "4", "--watermark", "1 second",
        "--conf", "spark.sql.shuffle.partitions=2", "--bad-rows", "divert", "--bad-rows-to", "bad"]  # fmt: skip

@@ -15,17 +15,18 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import parquet
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import wex
 from tests.engine.compare import assert_same
-from tests.spark.cases import random_cases, rows, wrong
+from tests.spark.cases import is_classic, random_cases, rows, wrong
 from tests.strategies.mixed import mixed_specs, random_streams
 from wex.engine.engine import engine_of
 from wex.engine.input.prepare import PreparedInput
 from wex.engine.ranges.composition import obstacle_of
-from wex.spark import range_borders, ranges, windows
+from wex.spark import internals, partition_ranges, range_borders, ranges, windows
 from wex.spark.batch_job import Job, run_job
 
 RANGED = [
@@ -55,7 +56,8 @@ def ranges_of_time(spark: SparkSession) -> None:
         })  # fmt: skip
         frame = spark.createDataFrame(table)
         frame = frame if zone else frame.withColumn("t", F.col("t").cast("timestamp_ntz"))
-        for text in RANGED if ties == 1 else RANGED[:2]:
+        # Workers do the same whatever the session is, so one kind of session is enough for all specs.
+        for text in RANGED if ties == 1 and is_classic(spark) else RANGED[:2]:
             spec = wex.parse(f"{head} window w {text}")
             found = frame.transform(windows(spec, ranges=4)).toArrow()
             assert rows(found) == rows(wex.find(spec, table)), text
@@ -212,7 +214,7 @@ def errors_of_large_keys(spark: SparkSession) -> None:
     )
     times = pa.array(np.arange(count) * 1_000_000, pa.timestamp("us", "UTC"))
     key = np.where(random.random(count) < 0.9, "large", "small")
-    for row in (3, 1_990, int(np.argmax(key[1_000:] == "small")) + 1_000):
+    for row in (1_990, int(np.argmax(key[1_000:] == "small")) + 1_000):
         x = random.integers(0, 9, count)
         x[row] = 9
         unknown = pa.array([None if at == row else 1 for at in range(count)], pa.int64())
@@ -277,10 +279,10 @@ def ranges_by_themselves(spark: SparkSession) -> None:
         spark.createDataFrame(table).write.parquet(path)
         events = spark.read.parquet(path)
         computed = events.join(events.select("t").distinct(), "t")
-        classic = hasattr(spark, "sparkContext")
+        classic = is_classic(spark)
         for frame, least, given_ranges, line in (
-            (events, 1, None, "runs in 2 ranges, on 2 tasks" if classic else "Spark Connect"),
-            (events.where("t >= 0"), 1, None, "2 ranges" if classic else "Spark Connect"),
+            (events, 1, None, "runs in the 2 partitions" if classic else "Spark Connect"),
+            (events.where("t >= 0"), 1, None, "2 partitions" if classic else "Spark Connect"),
             (events, 1 << 26, None, "Spark expects" if classic else "Spark Connect"),
             (computed, 1, None, "computed" if classic else "Spark Connect"),
             (computed, 1, 3, "3 ranges"),
@@ -293,8 +295,22 @@ def ranges_by_themselves(spark: SparkSession) -> None:
         job = Job(path, f"{folder}/windows")
         with patch.object(ranges, "WORTH_DIVIDING", 1), said() as lines:
             summary = run_job(spark, spec, job, ranges=2)
-        assert "2 ranges" in lines[0]
+        assert ("2 partitions" if classic else "2 ranges") in lines[0]
         assert (summary.events, summary.streams, summary.windows) == (1000, 1, len(expected))
+        hot = table.append_column("k", pa.array([n % 10 == 3 for n in range(1000)]))
+        by_flag = wex.parse(
+            f"{str(spec).replace('x int', 'x int, k bool').replace('order by t', 'partition by k order by t')}"
+        )
+        spark.createDataFrame(hot).write.parquet(f"{folder}/hot")
+        for least, line in ((1, "1 key in" if classic else None), (1 << 28, None)):
+            with (
+                patch.object(ranges, "WORTH_LOOKING", least),
+                patch.object(range_borders, "LEAST_EVENTS", 1),
+                said() as lines,
+            ):
+                found = spark.read.parquet(f"{folder}/hot").transform(windows(by_flag)).toArrow()
+            assert rows(found) == rows(wex.find(by_flag, hot))
+            assert (line in lines[0]) if line else not lines, lines
         keyed = wex.parse(str(spec).replace("order by t", "partition by x order by t"))
         with said() as lines:
             found = events.transform(windows(keyed)).toArrow()
@@ -337,7 +353,117 @@ def _other_data(
     return divide(engine, other.toDF(*rows_given.columns), *rest, **named)
 
 
+def partitions_that_are_ranges(spark: SparkSession) -> None:
+    """Run a stream where it is read, if its partitions are ranges of time; else as always."""
+    random = np.random.default_rng(4)
+    count = 900
+    x = random.integers(0, 9, count)
+    mixed = np.arange(count).reshape(-1, 4)[:, random.permutation(4)].ravel()  # in blocks of four
+    in_place, shuffled = "in the 3 partitions", "ranges, on"
+    every, some = RANGED[:6], RANGED[:2]
+    layouts = [
+        (1, np.arange(count), 3, in_place, every),
+        (1, mixed, 3, in_place, some),
+        (20, mixed, 3, in_place, every),  # blocks of one time
+        (1, np.arange(count), 2, shuffled, some),  # fewer than tasks
+        (7, np.arange(count), 3, shuffled, some),  # partitions of one time
+        (1, random.permutation(count), 3, shuffled, some),
+    ]
+    if not is_classic(spark):  # which does not say what partitions there are
+        layouts = [(1, np.arange(count), 3, shuffled, some)]
+    for ties, order, files, line, texts in layouts:
+        tied = pa.array(np.arange(count) // ties * 1_000_000, pa.timestamp("us", "UTC"))
+        events = pa.table({"t": tied, "x": x, "name": pa.array(["a", None, "b"] * (count // 3))})
+        with _files(spark, events.take(pa.array(order)), files) as frame:
+            for text in texts:
+                _same_in_partitions(frame, wex.parse(f"{HEAD} window w {text}"), events, line)
+    # The error of one task, wherever the first bad event is.
+    times = pa.array(np.arange(count) * 1_000_000, pa.timestamp("us", "UTC"))
+    table = pa.table({"t": times, "x": x, "name": ["a"] * count})
+    spec = wex.parse(f"{HEAD} assume [x < 9]* window w match [x > 4]+")
+    for row in (3, 450, 890):
+        bad = table.set_column(1, "x", pa.array(np.where(np.arange(count) < row, x, 9)))
+        with _files(spark, bad, 3) as frame:
+            one, three = (
+                wrong(lambda: frame.transform(windows(spec, ranges=n)).toArrow(), "assumption")  # noqa: B023
+                for n in (1, 3)
+            )
+            assert str(one) == str(three)
+    unknown = pa.array(
+        [None if at == 450 else at for at in range(count)], pa.timestamp("us", "UTC")
+    )
+    with _files(spark, table.set_column(0, "t", unknown), 3) as frame:
+        wrong(frame.transform(windows(spec, ranges=3)).toArrow, "null-order")
+
+
+HEAD = "stream s (t timestamp, x int, name string) order by t"
+
+
+@contextmanager
+def _files(spark: SparkSession, table: pa.Table, count: int) -> Iterator[DataFrame]:
+    """Yield a DataFrame of so many files, each a partition."""
+    size = -(-table.num_rows // count)
+    before = spark.conf.get("spark.sql.files.openCostInBytes")
+    spark.conf.set("spark.sql.files.openCostInBytes", "128m")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for at in range(count):
+                parquet.write_table(table.slice(at * size, size), f"{folder}/{at}.parquet")
+            yield spark.read.parquet(folder)
+    finally:
+        spark.conf.set("spark.sql.files.openCostInBytes", str(before))
+
+
+def _same_in_partitions(frame: DataFrame, spec: wex.Spec, table: pa.Table, logged: str) -> None:
+    """Check the windows of a stream on three tasks, in short pieces, their counts, and what was said about them."""
+    observation = Observation("counts")
+    with (
+        patch.multiple(partition_ranges, BLOCK_BITS=2, PIECE_ROWS=50),
+        patch.object(range_borders, "LOOK", 100),
+        patch.object(partition_ranges, "LOOK", 100),
+        said() as lines,
+    ):
+        divided = frame.transform(windows(spec, ranges=3, observation=observation))
+    assert any(logged in line for line in lines), lines
+    expected = wex.find(spec, table)
+    assert rows(divided.toArrow()) == rows(expected), spec
+    counts = observation.get
+    assert (counts["events"], counts["streams"]) == (table.num_rows, 1)
+    assert counts["windows"] == expected.num_rows
+
+
+def partitions_that_change(spark: SparkSession) -> None:
+    """Fail if a partition does not have the rows that it had; no window is wrong."""
+    if not is_classic(spark):
+        return
+    count = 900
+    x = np.random.default_rng(5).integers(0, 9, count)
+    times = pa.array(np.arange(count) * 1_000_000, pa.timestamp("us", "UTC"))
+    table = pa.table({"t": times, "x": x, "name": ["a"] * count})
+    spec = wex.parse(f"{HEAD} window w match [x > x[-1]]+")
+    without = [
+        table.slice(0, 890),
+        table.slice(5),
+        pa.concat_tables([table.slice(0, 50), table.slice(51)]),
+    ]
+    backwards = table.take(pa.array(np.arange(count)[::-1]))
+    with _files(spark, table, 3) as frame:
+        for data, files in (*((other, 3) for other in without), (backwards, 3), (table, 4)):
+            with _files(spark, data, files) as other:
+                fixed = partial(_fixed, internals.with_fixed_partitions, other)
+                with patch.object(partition_ranges, "with_fixed_partitions", fixed):
+                    divided = frame.transform(windows(spec, ranges=3))
+                wrong(divided.toArrow, "changed")
+
+
+def _fixed(
+    fix: Callable[[DataFrame], DataFrame | None], other: DataFrame, given: DataFrame
+) -> DataFrame | None:
+    """Fix the partitions of other data than that of the first pass."""
+    return fix(other.toDF(*given.columns))
+
+
 CASES = [
     ranges_of_time, ranges_of_random_specs, ranges_of_data_that_changes, large_keys, errors_of_large_keys,
-    large_keys_of_random_specs, ranges_by_themselves,
+    large_keys_of_random_specs, ranges_by_themselves, partitions_that_are_ranges, partitions_that_change,
 ]  # fmt: skip

@@ -6,7 +6,6 @@ kills them for as long as one likes.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import wex
+from tests.cli.commands import output_files
 from tests.spark.cases import TREND
 from tests.spark.session_process import CLUSTER, SessionProcess
 from tests.spark.standalone import SETTINGS, Cluster, kill_worker, members_of
@@ -110,13 +110,5 @@ def run(cluster: Cluster, folder: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def output(folder: Path) -> pa.Table:
-    """Return the windows that a job has written; an endless one has a list of its files.
-
-    A task that is killed may leave a part of a file behind, which is not in the list.
-    """
-    files = {str(path) for path in (folder / "out").glob("*.parquet")}
-    lists = list((folder / "out" / "_spark_metadata").glob("[0-9]*"))
-    if lists:
-        lines = [line for path in lists for line in path.read_text().splitlines()[1:]]
-        files = {json.loads(line)["path"].removeprefix("file://") for line in lines}
-    return pa.concat_tables(map(pq.read_table, sorted(files)))
+    """Return the windows that a job has written."""
+    return pa.concat_tables(map(pq.read_table, output_files(folder / "out")))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wex.analysis.compare import SpecComparison
     from wex.analysis.counting.single import Starts
     from wex.analysis.verdicts import Analysis
+    from wex.analysis.window_tables import AnalysedWindow
     from wex.compile.assumptions import AssumptionAutomaton
     from wex.spec import Meaning
     from wex.theory.terms import Guard
@@ -113,6 +114,7 @@ def _of_window(analysis: Analysis) -> Iterator[Finding]:
         for row in analysis.contexts.edges
         for edge in row
         if planned.born(edge) != DEAD
+        and _is_held(planned.window, planned.born(edge))
         and (
             analysis.starts.born(edge) == DEAD
             or (edge.to, analysis.starts.born(edge)) not in analysis.starts.alive
@@ -127,6 +129,14 @@ def _of_window(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(Kind.HOPELESS_STARTS, text)
     yield from _unreached(analysis, planned)
     yield from unsaid(analysis, never)
+
+
+def _is_held(window: AnalysedWindow, state: int) -> bool:
+    """Tell whether a start is held in a state: only while it can go on, or `until` decides about it.
+
+    In `[a] | [b] any* [c]`, a start with a is gone with its first event, whatever `having` says of its window.
+    """
+    return window.until is not None or bool(window.successors[state])
 
 
 def _can_hold(guard: Guard, analysis: Analysis) -> bool:

@@ -12,10 +12,12 @@ everywhere.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from wex.analysis.deadlines import late_places
 from wex.analysis.graphs import TooManyError
 from wex.analysis.pruning import (
     MOST_STATES,
@@ -33,6 +35,7 @@ from wex.analysis.region_letters import (
     with_region_letters,
 )
 from wex.analysis.regions.contexts import MOST_CLASSES, Contexts, free_contexts
+from wex.analysis.regions.derived import DerivedFields
 from wex.analysis.regions.finite import finite_regions
 from wex.analysis.regions.gaps import gap_regions
 from wex.analysis.regions.graph import Budget
@@ -45,6 +48,7 @@ from wex.compile.stream_order import stream_order
 from wex.errors import LimitError
 from wex.spec import tree
 from wex.theory import terms
+from wex.theory.digits import units_of
 from wex.theory.solver import UndecidedError
 from wex.theory.terms import (
     Absolute,
@@ -60,10 +64,15 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from wex.analysis.regions.graph import RegionGraph
+    from wex.analysis.regions.query import RegionQuery
     from wex.analysis.window_tables import AnalysedWindow, Lengths, Reading
+    from wex.compile.assumptions import AssumptionAutomaton
     from wex.compile.window import CompiledWindow
+    from wex.spec import Meaning
+    from wex.theory.letters import Letters
     from wex.theory.terms import Atom, Guard, Term
 
 EFFORT = 20_000  # steps: a plan may not take long
@@ -73,13 +82,16 @@ WHOLE_AS_FLOATS = 2**53  # up to here floats have every whole number
 def least_form(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window with the same windows on every stream, which holds no more starts."""
     if compiled.preference is None:
-        return pruned_window(compiled)[0]
+        return in_time(pruned_window(compiled)[0])[0]
     if compiled.clauses.having:
         return compiled  # any window may be denied, so that any way may be taken
     ordered, vain = pruned_window(compiled, by_preference=True)
     # Where there is nothing to choose, the normal form runs: it may not hold more.
     both, vain_without = pruned_window(ordered)
-    return compiled if vain_without > vain else both
+    if vain_without > vain:
+        return compiled
+    timely, late = in_time(in_time(both, by_preference=True)[0])
+    return both if late else timely
 
 
 def pruned_window(
@@ -93,33 +105,73 @@ def pruned_window(
     """
     compiled = _with_lengths(compiled, by_preference=by_preference)
     best, least = compiled, Vain.FOR_EVER
-    found = False
-    source: CompiledWindow | None = compiled
-    for informed in (False, True):
-        try:
-            places = (
-                None
-                if source is None
-                else places_of(source, by_preference=by_preference, informed=informed)
-            )
-            if source is None or places is None:
-                break
-            if places.all_alive and not informed:
+    with suppress(TooManyError, UndecidedError, LimitError):
+        for stage, (source, places) in enumerate(_sources(compiled, by_preference=by_preference)):
+            if places.all_alive and not stage:
                 return compiled, Vain.NEVER
             for pruned in places.pruned_forms():
                 vain = pruned.vain
-                if found and vain >= least:
+                if best is not compiled and vain >= least:
                     continue
                 smaller = pruned.window(source)
                 if smaller is None:
                     continue
-                best, least, found = reduce_window(smaller), vain, True
+                best, least = reduce_window(smaller), vain
                 if vain is Vain.NEVER:
                     return best, vain
-            source = with_region_letters(source, places.contexts)
-        except (TooManyError, UndecidedError, LimitError):
-            break
     return best, least
+
+
+def _sources(
+    compiled: CompiledWindow, *, by_preference: bool
+) -> Iterator[tuple[CompiledWindow, Places]]:
+    """Yield a window and the places of its starts: as it is, then over letters that show the region."""
+    places = places_of(compiled, by_preference=by_preference)
+    if places is None:
+        return
+    yield compiled, places
+    tried: list[Letters] = []
+    for nested in (False, True):
+        shown = with_region_letters(compiled, places.contexts, nested=nested)
+        if shown is None or shown.letters in tried:
+            continue
+        tried.append(shown.letters)
+        informed = places_of(
+            shown,
+            by_preference=by_preference,
+            informed=True,
+            loose=places.contexts.query.loose,
+        )
+        if informed is not None:
+            yield shown, informed
+
+
+def in_time(
+    compiled: CompiledWindow, *, by_preference: bool = False
+) -> tuple[CompiledWindow, bool]:
+    """Return a window whose starts are dropped once no stream lets them end within N events.
+
+    States are told apart until the automaton needs as many events to an end as streams do. Also tell
+    whether starts may still be held that are too late.
+    """
+    most = compiled.clauses.within_events
+    if most is None:
+        return compiled, False
+    best, is_late = compiled, False
+    with suppress(TooManyError, UndecidedError, LimitError):
+        for source, places in _sources(compiled, by_preference=by_preference):
+            late = late_places(Knowledge(places, by_letters=False), most)
+            if not late:
+                break
+            is_late = True
+            strict = Knowledge(places, by_letters=True, strict=True)
+            rest = late_places(strict, most)
+            timely = PrunedForm(places, strict).window(source) if rest < late else None
+            if timely is not None and not rest:
+                return reduce_window(timely), False
+            if timely is not None and best is compiled:
+                best = reduce_window(timely)
+    return best, is_late
 
 
 def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledWindow:
@@ -197,12 +249,16 @@ def _seen(
 
 
 def places_of(
-    compiled: CompiledWindow, *, by_preference: bool = False, informed: bool = False
+    compiled: CompiledWindow,
+    *,
+    by_preference: bool = False,
+    informed: bool = False,
+    loose: bool = False,
 ) -> Places | None:
     """Return the places of the starts of a window, or None if they are not known for sure."""
     seen, reading, shared = _seen(compiled, by_preference=by_preference, informed=informed)
     window = without_clauses(seen, reading)
-    contexts = sure_contexts([window], Budget(work=EFFORT))
+    contexts = sure_contexts([window], Budget(work=EFFORT), loose=loose)
     if contexts is None:
         return None
     follower = Follower.of(window, reading.columns)
@@ -210,11 +266,16 @@ def places_of(
 
 
 def sure_contexts(
-    windows: Sequence[AnalysedWindow], budget: Budget, *, trivial: bool = False
+    windows: Sequence[AnalysedWindow],
+    budget: Budget,
+    *,
+    trivial: bool = False,
+    loose: bool = False,
 ) -> Contexts | None:
     """Return the contexts of windows of one spec; None if values at run time may lead out of them.
 
-    Or, unless they may be `trivial`, if there is nothing to know: any letter can follow any other.
+    Or, unless they may be `trivial`, if there is nothing to know: any letter can follow any other. If it
+    is known that only a `loose` query has regions, no other is asked.
     """
     meaning = windows[0].compiled.source.meaning
     assumption = assumption_automaton(meaning)
@@ -225,20 +286,56 @@ def sure_contexts(
         guards += [guard for phase in assumption.phases for guard in phase.guards]
     elif not (trivial or windows[0].lookback or any(map(_asks_for_first, guards))):
         return None
-    relevant = {field.name for guard in guards for field in terms.fields(guard)}
-    if not _is_sure([*guards, stream_order(meaning, relevant).guard]):
-        return None
     if any(len(window.masks) > MOST_CLASSES for window in windows):
         return None
     assumptions = [] if assumption is None else [assumption]
-    query = query_of(meaning, windows, assumptions, rates=NO_RATES)  # rates leave out streams only
-    regions = (
-        finite_regions(query, budget) or order_regions(query, budget) or gap_regions(query, budget)
-    )
-    if regions is None:
-        return None
-    budget.renew()
-    return Contexts(regions, query, windows, assumptions, budget, moments=False)
+    for query in _queries(meaning, windows, assumptions, guards):
+        if loose and not query.loose:
+            continue
+        budget.renew()
+        own = budget.part(budget.work // 4) if query.loose else budget
+        regions: RegionGraph | None = finite_regions(query, own) or order_regions(query, own)
+        if regions is None and (query.derived is not None or not query.loose):
+            regions = gap_regions(query, own)  # of digits there is little to know by gaps
+        if regions is not None:
+            budget.renew()
+            return Contexts(regions, query, windows, assumptions, budget, moments=False)
+    return None
+
+
+def _queries(
+    meaning: Meaning,
+    windows: Sequence[AnalysedWindow],
+    assumptions: Sequence[AssumptionAutomaton],
+    guards: Sequence[Guard],
+) -> Iterator[RegionQuery]:
+    """Yield queries about all streams whose guards are sure, the one about no others first.
+
+    What is vain on more streams than there are is vain. So the order of the stream may count no more
+    than the hours of `hour(ts)`, and at last each such value of an event may be a field of its own.
+    """
+    derived = DerivedFields()
+    shown = list(map(derived.derive, guards))
+    ways: list[tuple[Sequence[Guard], Mapping[str, int] | None, DerivedFields | None]] = [
+        (guards, None, None)
+    ]
+    if shown != list(guards):
+        columns = {name.text for name in meaning.spec.stream.order_by}
+        units = {name: unit for name, unit in units_of(guards).items() if name in columns}
+        ways += [(guards, units, None)] if units else []
+        ways += [(shown, None, derived)]
+    for own, units_of_order, fields in ways:
+        relevant = {field.name for guard in own for field in terms.fields(guard)}
+        order = stream_order(meaning, relevant, units_of_order)
+        if _is_sure([*own, order.guard]):
+            yield query_of(
+                meaning,
+                windows,
+                assumptions,
+                rates=NO_RATES,  # they leave out streams only
+                units=units_of_order,
+                derived=fields,
+            )
 
 
 def _asks_for_first(guard: Guard) -> bool:

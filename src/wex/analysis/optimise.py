@@ -143,7 +143,7 @@ def _situations(before: CompiledWindow, after: CompiledWindow, budget: Budget) -
         ends_before = old != DEAD and first.ends_here((context, old))
         ends_after = new != DEAD and second.ends_here((context, new))
         if ends_before != ends_after and (lengths is None or lengths.allowed(count)):
-            if sure is None:
+            if sure is None or sure.query.loose:
                 raise TooManyError  # no stream may have this path
             raise AssertionError("the least form of a window has other windows")
     return len(situations)

@@ -216,15 +216,26 @@ class Places:
             yield PrunedForm(self, Knowledge(self, by_letters=True))
 
 
+@dataclass(frozen=True)
+class Held:
+    """The contexts and states of the starts that are held, and what can follow; the `first` few begin."""
+
+    nodes: Sequence[tuple[int, Inner]]
+    table: Sequence[Sequence[int]]
+    first: int
+
+
 class Knowledge:
     """What is known about the context: nothing, or all that the letters read so far tell.
 
-    The contexts that are known all have the same prefix state.
+    The contexts that are known all have the same prefix state. What is known by letters may be `strict`:
+    then automata have no other moves and no other ends than those of streams.
     """
 
-    def __init__(self, places: Places, *, by_letters: bool) -> None:
+    def __init__(self, places: Places, *, by_letters: bool, strict: bool = False) -> None:
         self.places = places
         self.by_letters = by_letters
+        self.strict = strict
         # The contexts before the first event that the window reads.
         reading = {0}
         for _ in range(places.window.first):
@@ -269,6 +280,8 @@ class Knowledge:
         if to == DEAD or known == ENDED:
             return None
         useful = places.useful.get((state, cls), 2 * idle)
+        if self.strict and not self._reached(known, places.shared[cls]):
+            return None
         then = self.after(known, cls)
         if self.by_letters and useful:
             reached = [(context, to) for context in then]
@@ -276,8 +289,29 @@ class Knowledge:
             useful = min(useful, lives + any(place in places.lasting for place in reached))
         return None if not useful else (to, then if useful > 1 else ENDED)
 
-    def vain(self) -> Vain:
-        """Return for how long a start that no stream lets end may still be held."""
+    def final(self, state: int, known: Known) -> bool:
+        """Tell whether a window may end in a state; if that is `strict`, by what is known."""
+        places = self.places
+        if not self.strict or known == ENDED:
+            return places.follower.final[state]
+        return any(places.starts.ends_here((context, state)) for context in known)
+
+    def waiting(self, state: int, known: Known) -> int:
+        """Return the state for one in which no event is read, if no window can be confirmed there."""
+        left = self.places.follower.left
+        return left[state][1] if state in left and not self.final(state, known) else state
+
+    def successors(self, inner: Inner) -> Iterator[Inner]:
+        """Yield what can follow a state by any letter, also by one that no stream has there."""
+        state, known = inner
+        for cls in range(len(self.places.window.masks)):
+            after = self.move(self.places.reader(state, cls), known, cls)
+            if after is not None:
+                yield after
+
+    @cached_property
+    def held(self) -> Held:
+        """Return the places of the starts that are held, with what is known there."""
         places, edges = self.places, self.places.contexts.edges
         check = places.contexts.budget.check
 
@@ -303,10 +337,15 @@ class Knowledge:
             for edge in edges[context]
             for place in moved(edge, places.window.starts[edge.before[0]], known)
         )
-        held, table = explore(begun, lambda place: dict.fromkeys(successors(place)), check)
+        nodes, table = explore(begun, lambda place: dict.fromkeys(successors(place)), check)
+        return Held(nodes, table, len(begun))
+
+    def vain(self) -> Vain:
+        """Return for how long a start that no stream lets end may still be held."""
+        places, table = self.places, self.held.table
         dead = {
             number
-            for number, (context, (state, known)) in enumerate(held)
+            for number, (context, (state, known)) in enumerate(self.held.nodes)
             if known != ENDED and (context, state) not in places.lasting
         }
         if not dead:
@@ -347,6 +386,7 @@ class PrunedTables:
 
     def __init__(self, places: Places, knowledge: Knowledge, *, idle: bool) -> None:
         self.places = places
+        self._final = knowledge.final
         window = places.window
         self._classes = range(len(window.masks))
         check = _check_explored if knowledge.by_letters else None
@@ -360,7 +400,9 @@ class PrunedTables:
         self._rows = [
             [
                 *(
-                    self._number(knowledge.move(state, known, cls, idle=idle))
+                    self._number(
+                        knowledge.move(knowledge.waiting(state, known), known, cls, idle=idle)
+                    )
                     for cls in self._classes
                 ),
                 *(self._left(state, known, way) for way in (0, 1)),
@@ -377,7 +419,7 @@ class PrunedTables:
 
     def _left(self, state: int, known: Known, way: int) -> int:
         """Return the state for which one is left in which no event is read; otherwise it stays."""
-        left = self.places.follower.left.get(state)
+        left = self.places.follower.left.get(state) if self._final(state, known) else None
         to = state if left is None else DEAD if known == ENDED else left[way]
         return DEAD if to == DEAD else self._inner[to, known]
 
@@ -395,7 +437,7 @@ class PrunedTables:
         table = np.array(
             [[sink if to == DEAD else to for to in row] for row in rows], dtype=np.int32
         )
-        final = [self.places.follower.final[state] for state, _ in self._inner.states]
+        final = [self._final(*node) for node in self._inner.states]
         inner = DFA(prefix.classes, table.reshape(sink + 1, width), np.array([*final, False]))
         return restricted(NormalForm(prefix, starts, inner), range(len(self.places.of_letter)))
 
@@ -403,7 +445,8 @@ class PrunedTables:
         """Return them as a form by preference."""
         prefix, starts = self._prefix_automaton()
         width = len(self._classes)
-        accepts = [state in self.places.follower.left for state, _ in self._inner.states]
+        left = self.places.follower.left
+        accepts = [node[0] in left and self._final(*node) for node in self._inner.states]
         # The state without ways is the first one here, and no event is read in one that accepts.
         rows = [[NO_WAY] * (width + 2)]
         for accepting, row in zip(accepts, self._rows, strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wex.analysis.regions.query import FreeTruth
+from wex.analysis.regions.derived import FreeTruth
 from wex.compile.reduce import computed, over_letters
 from wex.spec.types import BOOL
 from wex.theory import terms
@@ -37,12 +37,18 @@ if TYPE_CHECKING:
     from wex.theory.terms import Guard, Term
 
 MOST_LETTERS = 128
+WHOLE = range(-(2**63), 2**63)
 
 
-def with_region_letters(compiled: CompiledWindow, contexts: Contexts) -> CompiledWindow | None:
-    """Return a window over letters that tell regions apart; None if no guard does, or too many are needed."""
+def with_region_letters(
+    compiled: CompiledWindow, contexts: Contexts, *, nested: bool = False
+) -> CompiledWindow | None:
+    """Return a window over letters that tell regions apart; None if no guard does, or too many are needed.
+
+    Guards divide a field by a constant, and if they may be `nested`, what was computed so.
+    """
     guards = compiled.letters.guards
-    shown = list(dict.fromkeys(_guards(compiled, contexts)))
+    shown = list(dict.fromkeys(_guards(compiled, contexts, nested=nested)))
     more = [guard for guard in shown if guard not in guards]
     if not more:
         return compiled if shown else None
@@ -68,14 +74,14 @@ def with_region_letters(compiled: CompiledWindow, contexts: Contexts) -> Compile
     return over_letters(compiled, Letters((*guards, *more), tuple(ordered)), members)
 
 
-def _guards(compiled: CompiledWindow, contexts: Contexts) -> Iterator[Guard]:
+def _guards(compiled: CompiledWindow, contexts: Contexts, *, nested: bool) -> Iterator[Guard]:
     """Yield the guards that tell regions and the states of assumptions apart, as a plan can evaluate them."""
     asked = [
         guard for own in contexts.assumptions for phase in own.phases for guard in phase.guards
     ]
     for guard in (*asked, *contexts.regions.remembered(), *_sooner(compiled)):
         shown = _readable(guard, contexts)
-        if shown is None or any(map(_may_fail, computed(shown))):
+        if shown is None or any(_may_fail(term, nested=nested) for term in computed(shown)):
             continue  # arithmetic that fails is an error: only what the spec asks for may fail
         fields = dict.fromkeys(terms.fields(shown))
         if all(-field.offset <= compiled.lookback for field in fields):
@@ -95,17 +101,45 @@ def _sooner(compiled: CompiledWindow) -> Iterator[Guard]:
             yield from (terms.shifted(atom, by) for by in range(1, age + 1))
 
 
-def _may_fail(term: Term) -> bool:
+def _may_fail(term: Term, *, nested: bool) -> bool:
     """Tell whether arithmetic may leave the whole numbers of 64 bits; division by a constant does not."""
     match term:
         case Arithmetic("//" | "%", Field(), Constant(int(divisor))):
             return divisor <= 0
-    return True
+    return not nested or _range(term) is None
+
+
+def _range(term: Term) -> range | None:
+    """Return a range of the values of a term; None if its arithmetic may fail.
+
+    Quotients and remainders by a constant do not, nor do sums that stay within 64 bits.
+    """
+    match term:
+        case Constant(int(number)) if not isinstance(number, bool):
+            return range(number, number + 1)
+        case Field() if term.kind == "whole":
+            return WHOLE
+        case Arithmetic("//" | "%" as op, left, Constant(int(divisor))) if divisor > 0:
+            inner = _range(left)
+            if inner is None or op == "%":
+                return None if inner is None else range(divisor)
+            return range(inner.start // divisor, (inner.stop - 1) // divisor + 1)
+        case Arithmetic("+" | "-" as op, left, right):
+            one, two = _range(left), _range(right)
+            if one is None or two is None:
+                return None
+            if op == "-":
+                two = range(1 - two.stop, 1 - two.start)
+            total = range(one.start + two.start, one.stop + two.stop - 1)
+            return total if WHOLE.start <= total.start and total.stop <= WHOLE.stop else None
+    return None
 
 
 def _readable(guard: Guard, contexts: Contexts) -> Guard | None:
     """Return a guard of a region graph over the fields of events; None: it reads others."""
     query = contexts.query
+    if query.derived is not None:
+        guard = query.derived.restore(guard)
     match guard:
         case Truth(Field(NullFlag() as flag, offset)):
             name = flag.field

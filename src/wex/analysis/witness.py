@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from wex import limits
+from wex.analysis.counting.ordered import HeldOrder
 from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
+from wex.analysis.window_tables import without_clauses
 from wex.automata.explore import events_ahead
 from wex.automata.preference import DEAD as NO_WAY
 from wex.compile.guards import moments
 from wex.compile.normal_form import NONE
 from wex.compile.stream_order import unranked
-from wex.engine.engine import engine_of
-from wex.engine.find import find
+from wex.engine.engine import Engine
 from wex.engine.input.columns import conform
 from wex.engine.input.sorting import sort
 from wex.engine.kernels.compiled import interpreted
@@ -28,7 +29,7 @@ from wex.reference.running import holds_so_far
 from wex.reference.streams import Stream, streams
 from wex.reference.windows import Definition, Grams
 from wex.spec.types import BOOL, DATE, INT, OTHER, REAL, STRING, TIMESTAMP
-from wex.stages import compile_window
+from wex.stages import compile_window, plan_of
 from wex.theory.terms import (
     Absolute,
     Arithmetic,
@@ -218,9 +219,9 @@ def replayed_windows(
     except DataError:
         return None
     except LimitError:  # the definition tries every set of positions; the engine does not
-        alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
-        rows = find(alone, table_of(meaning, events)).select(["start_index", "end_index"])
-        return [(row["start_index"], row["end_index"]) for row in rows.to_pylist()]
+        streams = _stream_of_window(meaning, index)
+        rows = [*streams.feed(table_of(meaning, events)).to_pylist(), *streams.close().to_pylist()]
+        return [(row["start_index"], row["end_index"]) for row in rows]
 
 
 def conforming_stream(meaning: Meaning, events: Sequence[Event]) -> Stream | None:
@@ -289,6 +290,7 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
     keep = clauses.early_keep
     grams = Grams(Stream((), list(events), []), compiled.lookback, pad=not compiled.window.unpadded)
     in_time = _age_check(meaning, compiled, events, form.window.table, form.window.final)
+    order = HeldOrder.of(without_clauses(compiled)) if clauses.single else None
     starts: dict[int, int] = {}
     prefix = 0
     most: list[int] = []
@@ -318,11 +320,20 @@ def held_starts(meaning: Meaning, index: int, events: Sequence[Event]) -> list[i
             for start, state in starts.items()
             if form.window.live[state] and in_time(start, position, state)
         }
-        if clauses.single:  # of two starts in one state the plan holds the earlier one
-            first = {state: start for start, state in reversed(starts.items())}
-            starts = {start: state for start, state in starts.items() if first[state] == start}
-        most = max(most, list(starts), key=len)
+        if order is not None:  # of two starts in one state the plan holds the earlier one
+            starts = _winning(starts, order)
+        held = list(starts)
+        if keep == "disjoint" and compiled.until is None:  # a window takes all other starts with it
+            held = next(([one] for one in held if form.window.final[starts[one]]), held)
+        most = max(most, held, key=len)
     return most
+
+
+def _winning(starts: dict[int, int], order: HeldOrder) -> dict[int, int]:
+    """Return the starts that may win against all earlier ones, with their states."""
+    first = {state: start for start, state in reversed(starts.items())}
+    states = (state for start, state in starts.items() if first[state] == start)
+    return {first[state]: state for state in order.left(tuple(states))}
 
 
 def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int | None:
@@ -342,11 +353,16 @@ def run_alone(
     meaning: Meaning, index: int, events: Sequence[Event]
 ) -> tuple[RunningStreams, pa.Table]:
     """Run one window over some events; return its stream, and the windows that the last event reports."""
-    alone = replace(meaning.spec, windows=(meaning.spec.windows[index],))
-    streams, table = RunningStreams(engine_of(alone)), table_of(meaning, events)
+    streams, table = _stream_of_window(meaning, index), table_of(meaning, events)
     with interpreted():
         streams.feed(table.slice(0, len(events) - 1))
         return streams, streams.feed(table.slice(len(events) - 1))
+
+
+def _stream_of_window(meaning: Meaning, index: int) -> RunningStreams:
+    """Return a new stream for one window of a spec; which fields may be NULL is up to all of them."""
+    plan = plan_of(meaning.spec)
+    return RunningStreams(Engine(replace(plan, windows=(plan.windows[index],))))
 
 
 def own_letters(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from wex import limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 State = TypeVar("State", bound="Hashable")
 Label = TypeVar("Label")
@@ -177,6 +177,27 @@ def coreachable(table: Sequence[Sequence[int]], final: Sequence[bool]) -> list[b
     return [state in live for state in range(len(table))]
 
 
+def steps_ahead(
+    graph: Mapping[State, Iterable[State]], goals: Iterable[State], *, later: bool
+) -> dict[State, int]:
+    """Return the least number of steps to a goal, for the states from which one can be reached.
+
+    With `later` at least one: a state that is a goal itself does not count.
+
+    >>> steps_ahead({0: [1], 1: [2], 2: [], 3: [3]}, [1, 2], later=False)
+    {1: 0, 2: 0, 0: 1}
+    >>> steps_ahead({0: [1], 1: [2], 2: [], 3: [3]}, [1, 2], later=True)
+    {0: 1, 1: 1}
+    """
+    steps = distances(graph.items(), goals)
+    if not later:
+        return steps
+    following = {
+        state: [1 + steps[after] for after in row if after in steps] for state, row in graph.items()
+    }
+    return {state: min(row) for state, row in following.items() if row}
+
+
 def events_ahead(
     table: Sequence[Sequence[int]], final: Sequence[bool], *, later: bool
 ) -> list[int]:
@@ -190,12 +211,8 @@ def events_ahead(
     >>> events_ahead([[1], [2], [-1]], [False, True, True], later=True)[:2]
     [1, 1]
     """
-    steps = distances(enumerate(table), _numbers(final))
-    if not later:
-        return [steps.get(state, FAR) for state in range(len(table))]
-    return [
-        min((1 + steps[after] for after in row if after in steps), default=FAR) for row in table
-    ]
+    steps = steps_ahead(dict(enumerate(table)), _numbers(final), later=later)
+    return [steps.get(state, FAR) for state in range(len(table))]
 
 
 def _numbers(final: Sequence[bool]) -> list[int]:

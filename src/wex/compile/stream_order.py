@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wex.spec.types import BOOL, OTHER, STRING, Type
 from wex.theory import terms
-from wex.theory.terms import Always, Comparison, Constant, Field, Guard, Truth
+from wex.theory.terms import Always, Arithmetic, Comparison, Constant, Field, Guard, Truth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,11 +34,13 @@ class StreamOrder:
     ranks: Mapping[str, Type]
 
 
-def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
+def stream_order(
+    meaning: Meaning, relevant: set[str], units: Mapping[str, int] | None = None
+) -> StreamOrder:
     """Return the order of a stream, given the fields that predicates read.
 
     Keys do not change. Events are sorted by the order columns, then by the others. Texts can only
-    be compared for equality. NULL comes first.
+    be compared for equality. NULL comes first. Of columns with `units`, only how many units they have counts.
     """
     ranks: dict[str, Type] = {}
     fields, stream = dict(meaning.fields), meaning.spec.stream
@@ -65,9 +67,15 @@ def stream_order(meaning: Meaning, relevant: set[str]) -> StreamOrder:
         if fields[name] == STRING:
             exact = False
             break
+        if name in (units or {}):
+            break
         chain.append(name)
     if chain:
         parts.append(_at_least(chain, fields, meaning.nullable))
+    elif units and columns[:1] and columns[0] in units:
+        now, before = _pair(columns[0], fields[columns[0]])
+        unit = Constant(units[columns[0]])
+        parts.append(Comparison(">=", Arithmetic("//", now, unit), Arithmetic("//", before, unit)))
     guard = terms.And(tuple(parts)) if parts else Always(True)
     return StreamOrder(guard, exact, tuple(rising), ranks)
 

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-LARGE = 1 << 20  # bytes
+LARGE = 1 << 17  # bytes
 BLOCK = 1 << 14  # numbers that are written together
 
 
@@ -23,8 +23,9 @@ def empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an array that is not filled; a large one from Arrow's memory.
 
     numpy gives the memory of large arrays back to the system at once, and the pages of the next array
-    are cleared again, which takes longer than most things that are computed in them. mimalloc,
-    which Arrow uses if nobody chose another allocator, keeps them for the next batch.
+    are cleared again, which takes longer than most things that are computed in them, and threads wait
+    for each other there. mimalloc, which Arrow uses if nobody chose another allocator, keeps them for
+    the next batch.
     """
     size_in_bytes = size * np.dtype(dtype).itemsize
     if size_in_bytes < LARGE or pa.default_memory_pool().backend_name != "mimalloc":

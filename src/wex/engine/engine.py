@@ -317,7 +317,8 @@ def _mark(machine: Machine | TrackedMachine) -> str:
     """Return what a state says of a machine: its slots mean nothing to others."""
     tables = machine.tables
     accepting = isinstance(tables, Automata) and tables.final[tables.chain_first].any()
-    return machine.kind[0] + ("c" if accepting else "")  # the first letters of the kinds differ
+    kind = machine.saved_as or machine.kind  # their first letters differ
+    return kind[0] + ("c" if accepting else "")
 
 
 def _with_columns(table: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:

@@ -3,7 +3,10 @@
 Rows are collected up to a number of bytes. If there are more, they are sorted and written to a file
 as a run, in short batches, whose first rows are kept. The merge reads in each round the batches that
 begin before a row, the splitter, and can then pass on all rows before it. Splitters are chosen among
-the first rows of batches, so that a round reads about as many rows as a run has.
+the first rows of batches, so that a round reads a part of what a run has: the merge and whoever takes
+its rows have some copies of them.
+
+Rows of one stream that come nearly in order need none of this: see `sorted_blocks`.
 """
 
 from __future__ import annotations
@@ -15,15 +18,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from wex.engine.packing import concat_rows, size_of
+from wex.engine.packing import EventOrder, concat_rows, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wex.engine.packing import EventOrder
+    from wex.engine.engine import Engine
 
-BATCH = 1 << 14  # rows of a batch of a run
+BATCH = 1 << 14  # rows of a batch of a run at most
+BATCHES = 64  # of a run at least, however few its rows are: the merge holds a batch of each run
+ROUNDS = 4  # for as many rows as a run has
 
 
 class ExternalSort:
@@ -68,6 +74,7 @@ class ExternalSort:
 
     def _spill(self) -> None:
         rows = self._taken()
+        batch = min(BATCH, rows.num_rows // BATCHES + 1)
         if self._folder is None:
             # Spark names the folders that an executor may fill.
             parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
@@ -78,8 +85,8 @@ class ExternalSort:
             pa.OSFile(str(path), "wb") as file,
             pa.ipc.new_file(file, rows.schema, options=options) as writer,
         ):
-            writer.write_table(rows, BATCH)
-        first = np.arange(0, rows.num_rows, BATCH)
+            writer.write_table(rows, batch)
+        first = np.arange(0, rows.num_rows, batch)
         self._firsts.append(rows.take(pa.array(first)))
         self._places += [(len(self._runs), number) for number in range(len(first))]
         self._runs.append(path)
@@ -88,7 +95,7 @@ class ExternalSort:
         firsts = concat_rows(self._firsts)
         order = self._order.indices(firsts)
         begins = np.arange(firsts.num_rows) if order is None else order
-        step = max(1, len(begins) // len(self._runs))  # batches of a round: as many as a run has
+        step = max(1, len(begins) // (ROUNDS * len(self._runs)))  # batches of a round
         files = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._runs]
         carried = firsts.slice(0, 0)
         for place in range(0, len(begins), step):
@@ -107,3 +114,28 @@ class ExternalSort:
             if at:
                 yield rows.take(pa.array(order[:at]))
             carried = rows.take(pa.array(order[at + 1 :]))
+
+
+def sorted_blocks(engine: Engine, tables: Iterator[pa.Table], block: int) -> Iterator[pa.Table]:
+    """Yield rows of one stream in their order, if blocks of so many rows are in that of the first order column.
+
+    Rows that are equal in it are not divided. Memory does not grow with the number of blocks.
+    """
+    order, column = EventOrder(engine), engine.stream.order_by[0]
+    rest: list[pa.Table] = []  # rows of a block that is not complete
+    equal: list[pa.Table] = []  # rows of the last time, to which others may come
+    for table in tables:
+        waiting = sum(part.num_rows for part in rest)
+        whole = (waiting + table.num_rows) // block * block - waiting
+        if whole <= 0:
+            rest.append(table)
+            continue
+        rows = order.sorted(concat_rows([*equal, *rest, table.slice(0, whole)]))
+        rest = [table.slice(whole)] if whole < table.num_rows else []
+        times = rows.column(column)
+        same = pc.sum(pc.equal(times, times[-1])).as_py()
+        equal = [rows.slice(rows.num_rows - same)]
+        if same < rows.num_rows:
+            yield rows.slice(0, rows.num_rows - same)
+    if equal or rest:
+        yield order.sorted(concat_rows([*equal, *rest]))

@@ -1,15 +1,14 @@
 """Rows packed by the hash of their key, or by their time: blobs of Arrow data for each bucket, and back to rows.
 
 A shuffle that moves a few hundred blobs costs a fraction of one that moves and sorts rows. Packing is
-vectorised: texts become codes, whole numbers the distance from the least one in as few bytes as it
-needs, and a counting sort brings the rows of each bucket together.
+vectorised: a counting sort brings the rows of each bucket together. What remains costs time for every byte that
+Spark moves, so columns are made narrow (`packed_columns`).
 
 Equal keys have equal hashes: NULLs are one key, and so are NaNs and both zeros.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -30,11 +29,10 @@ from wex.engine.input.sorting import is_sorted, sort_indices, sort_keys
 from wex.engine.kernels.ordering import (
     bucket_order,
     buckets_of_hashes,
-    codes_by_bucket,
-    least_and_greatest,
     mix,
     text_hashes,
 )
+from wex.engine.packed_columns import codes_of, packed_column, unpacked_column
 from wex.spec.types import OTHER
 
 if TYPE_CHECKING:
@@ -48,11 +46,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int32]
 
 NULL_HASH = np.uint64(0x9E3779B97F4A7C15)
-NARROW: tuple[type[np.unsignedinteger], ...] = (np.uint8, np.uint16, np.uint32)
-TIME_STEPS = (1_000_000, 1_000)  # times are often whole seconds, or thousandths of them
-# In the metadata of a column: the least number, from which its numbers are counted, and in what steps.
-COUNTED = b"wex"
-MOST_TEXTS = 0.5  # different texts for each row, from which on codes do not pay
 BLOB_ROWS = 1 << 14  # more cost the JVM more: its heap has a way of its own for large arrays
 
 
@@ -154,7 +147,7 @@ def _equal_to(column: pa.Array, value: pa.Array) -> Bools:
         code = -1 if value.null_count else pc.index(texts, value[0].cast(texts.type)).as_py()
         if code < 0 and not value.null_count:
             return np.zeros(len(column), dtype=np.bool_)
-        coded: Bools = _codes(column) == code
+        coded: Bools = codes_of(column) == code
         return coded
     known: Bools = column.is_valid().to_numpy(zero_copy_only=False)
     if value.null_count:
@@ -185,7 +178,7 @@ def blobs(table: pa.Table, buckets: Buckets, first_order: str | None) -> Iterato
         return
     arrays = coded_columns(table)
     order, bucket_ends = _in_buckets(buckets, arrays, table.num_rows)
-    columns = [_packed_column(array, order, bucket_ends) for array in arrays.values()]
+    columns = [packed_column(array, order, bucket_ends) for array in arrays.values()]
     owners, starts, ends = _slices(bucket_ends)
     firsts = _least(table, first_order, order, starts)
     for bucket, first, start, end in zip(
@@ -193,7 +186,7 @@ def blobs(table: pa.Table, buckets: Buckets, first_order: str | None) -> Iterato
     ):
         parts = [column.part(bucket, start, end) for column in columns]
         fields = [
-            pa.field(name, part.type, metadata=column.metadata)
+            pa.field(name, part.type, metadata=column.metadata(start))
             for name, part, column in zip(table.column_names, parts, columns, strict=True)
         ]
         yield Blob(bucket, first, _written(pa.record_batch(parts, schema=pa.schema(fields))))
@@ -203,7 +196,7 @@ def rows_of(blob: pa.Buffer, schema: pa.Schema) -> pa.Table:
     """Return the rows of a blob; columns of text may be dictionaries."""
     batch = pa.ipc.open_stream(blob).read_next_batch()
     columns = [
-        _unpacked_column(column, packed.metadata, field.type)
+        unpacked_column(column, packed.metadata, field.type)
         for column, packed, field in zip(batch.columns, batch.schema, schema, strict=True)
     ]
     return pa.table(columns, names=schema.names)
@@ -251,7 +244,7 @@ def size_of(rows: pa.Table) -> int:
         if pa.types.is_dictionary(column.type):
             array = combine_chunks(column)
             lengths = np.append(pc.binary_length(array.dictionary).to_numpy(), 0)
-            size += int(lengths[_codes(array)].sum())
+            size += int(lengths[codes_of(array)].sum())
     return size
 
 
@@ -322,7 +315,7 @@ def _hashable(column: pa.Array) -> NDArray[np.uint64]:
     """Return a number for each value, the same for equal ones."""
     if pa.types.is_dictionary(column.type):
         texts = np.append(_text_hashes(column.dictionary), NULL_HASH)
-        hashes: NDArray[np.uint64] = texts[_codes(column)]
+        hashes: NDArray[np.uint64] = texts[codes_of(column)]
         return hashes
     if pa.types.is_null(column.type):
         return np.full(len(column), NULL_HASH)
@@ -336,13 +329,6 @@ def _hashable(column: pa.Array) -> NDArray[np.uint64]:
     else:
         numbers = whole(column).view(np.uint64)
     return numbers if known is None else np.where(known, numbers, NULL_HASH)
-
-
-def _codes(column: pa.DictionaryArray) -> NDArray[np.int32]:
-    """Return the codes of texts; NULL is -1."""
-    indices = column.indices
-    codes: NDArray[np.int32] = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
-    return codes
 
 
 def _text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
@@ -362,120 +348,3 @@ def _least(table: pa.Table, name: str | None, order: Ints | None, starts: Ints) 
     numbers = whole(combine_chunks(table.column(name)))
     least: Ints = np.minimum.reduceat(numbers if order is None else numbers[order], starts)
     return least
-
-
-# --- Columns
-
-
-class _Plain:
-    """A column whose values travel as they are."""
-
-    metadata: dict[bytes, bytes] | None = None
-
-    def __init__(self, values: pa.Array) -> None:
-        self._values = values
-
-    def part(self, bucket: int, start: int, end: int) -> pa.Array:  # noqa: ARG002
-        return self._values.slice(start, end - start)
-
-
-class _Narrow(_Plain):
-    """A column of whole numbers, counted from the least one in steps."""
-
-    def __init__(self, numbers: NDArray[np.generic], least: int, step: int) -> None:
-        super().__init__(pa.array(numbers))
-        self.metadata = {COUNTED: json.dumps([least, step]).encode()}
-
-
-class _Coded(_Plain):
-    """A column of text: codes, and in each bucket the texts that it has."""
-
-    def __init__(self, texts: pa.Array, codes: NDArray[np.int32], ends: Ints) -> None:
-        own, self._used, self._used_ends = codes_by_bucket(codes, ends, len(texts))
-        super().__init__(pa.array(own, mask=own < 0) if (own < 0).any() else pa.array(own))
-        self._texts = texts
-
-    def part(self, bucket: int, start: int, end: int) -> pa.Array:
-        first = self._used_ends[bucket - 1] if bucket else 0
-        used = self._texts.take(pa.array(self._used[first : self._used_ends[bucket]]))
-        codes = super().part(bucket, start, end)
-        for narrow in (pa.int8(), pa.int16()):
-            if len(used) <= 1 << (narrow.bit_width - 1):
-                codes = codes.cast(narrow)
-                break
-        return pa.DictionaryArray.from_arrays(codes, used)
-
-
-def _packed_column(column: pa.Array, order: Ints | None, ends: Ints) -> _Plain:
-    """Return a column as it travels, its rows in an order (None: as they are)."""
-    if pa.types.is_dictionary(column.type):
-        if len(column.dictionary) <= MOST_TEXTS * len(column):
-            codes = _codes(column)
-            return _Coded(column.dictionary, codes if order is None else codes[order], ends)
-        column = column.cast(column.type.value_type)
-    elif is_whole(column.type) and not column.null_count:
-        steps = () if pa.types.is_integer(column.type) else TIME_STEPS
-        return _Narrow(*_narrowed(whole(column), order, steps))
-    if order is None:
-        return _Plain(column)
-    if pa.types.is_float64(column.type) and not column.null_count:
-        return _Plain(pa.array(column.to_numpy()[order]))
-    return _Plain(column.take(pa.array(order)))
-
-
-def _narrowed(
-    numbers: Ints, order: Ints | None, steps: Sequence[int]
-) -> tuple[NDArray[np.generic], int, int]:
-    """Return numbers counted from the least one in steps, in as few bytes as they need.
-
-    Behind them come the least one and the step: one of `steps` if that saves bytes, or 1.
-    """
-    least, greatest = map(int, least_and_greatest(numbers))
-    narrow = _narrow_type(greatest - least)
-    for step in steps:
-        narrower = _narrow_type((greatest - least) // step)
-        if narrower is None or narrower == narrow:
-            continue
-        distances = numbers - least
-        counted = distances // step
-        if np.array_equal(counted * step, distances):
-            return _in_order(counted.astype(narrower), order), least, step
-    if narrow is None:
-        return _in_order(numbers, order), 0, 1
-    return _in_order((numbers - least).astype(narrow), order), least, 1
-
-
-def _narrow_type(most: int) -> type[np.unsignedinteger] | None:
-    """Return the shortest type for numbers from 0 to `most`; None if it is no shorter than theirs."""
-    return next((narrow for narrow in NARROW if most <= np.iinfo(narrow).max), None)
-
-
-def _in_order(numbers: NDArray[np.generic], order: Ints | None) -> NDArray[np.generic]:
-    return numbers if order is None else numbers[order]
-
-
-def _unpacked_column(
-    column: pa.Array, metadata: dict[bytes, bytes] | None, type_: pa.DataType
-) -> pa.Array:
-    """Return a column of a blob with its type: blobs of one column may have been packed differently."""
-    if metadata and COUNTED in metadata:
-        least, step = json.loads(metadata[COUNTED])
-        numbers: Ints = np.multiply(column.to_numpy(), step, dtype=np.int64)
-        numbers += least
-        return _of_whole(numbers, type_)
-    if pa.types.is_dictionary(column.type):
-        texts = column.dictionary
-        codes = column.indices.cast(pa.int32())
-        return pa.DictionaryArray.from_arrays(codes, texts.cast(type_))
-    if column.type != type_ and (is_text(column.type) or is_whole(column.type)):
-        return column.cast(type_)  # another zone of a time, or large texts
-    return column
-
-
-def _of_whole(numbers: Ints, type_: pa.DataType) -> pa.Array:
-    """Return integers of 64 bits as a type of whole numbers."""
-    if pa.types.is_integer(type_):
-        return pa.array(numbers.astype(type_.to_pandas_dtype(), copy=False))
-    if pa.types.is_date32(type_):
-        return pa.array(numbers.astype(np.int32)).view(type_)
-    return pa.array(numbers).view(type_)

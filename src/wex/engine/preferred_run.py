@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from wex import limits
+from wex.engine.arrays import empty
 from wex.engine.data_errors import FaultError, arithmetic_error, does_not_fit
 from wex.engine.input.columns import combine_chunks, concat_arrays, take
 from wex.engine.kernels.buffers import owners_of
@@ -40,6 +41,7 @@ from wex.engine.measures.results import too_far
 from wex.engine.program_data import ProgramData
 from wex.engine.state import schema
 from wex.engine.window_run import FoundWindows, WindowRun
+from wex.threads import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +87,8 @@ class PreferredRun(WindowRun):
         places = min(PLACES, len(tables.move), max(1, MOST_MARKS // max(1, longest)))
         # A start that `having` asks about, or that has registers, does not share the way of another.
         alone = allowed.asked or self.data is not None
-        marks = np.empty((longest, 0 if alone else 2 * places), dtype=np.int32)
+        width = 0 if alone else 2 * places
+        marks = empty(longest * width, np.int32).reshape(longest, width)
         run: Callable[..., Any] = run_preferred
         if self.data is not None:
             run = program_kernel(self.data.program.source, preferred_kernel)
@@ -94,10 +97,11 @@ class PreferredRun(WindowRun):
             self.tracks = self._tracks(segments)
             done = run(*arguments, allowed, onward, self.tracks, marks, self.last_batch)
         chosen = self._not_yet_reported(np.flatnonzero(self.tracks.chosen[: self._count] >= 0))
-        streams = self._streams[chosen]
-        ends = self.tracks.candidate[chosen]
-        order = np.lexsort((self.tracks.row[chosen], ends, streams))
-        return self._decided(chosen[order])
+        streams, ends = self._streams[chosen], self.tracks.candidate[chosen]
+        # Starts are in the order of their streams and rows, and mostly end in this order, too.
+        if ((ends[1:] < ends[:-1]) & (streams[1:] == streams[:-1])).any():
+            chosen = chosen[np.lexsort((self.tracks.row[chosen], ends, streams))]
+        return self._decided(chosen)
 
     def _not_yet_reported(self, chosen: Ints) -> Ints:
         """Return starts without those whose window a watermark has reported before."""
@@ -113,13 +117,13 @@ class PreferredRun(WindowRun):
         count = len(segments.begin)
         last = np.arange(count)
         return Tracks(
-            row=np.empty(rows, dtype=np.int64),
-            held=np.empty(rows, dtype=np.int64),
-            state=np.empty(rows, dtype=np.int64),
-            candidate=np.empty(rows, dtype=np.int64),
-            stopped=np.empty(rows, dtype=np.int64),
-            chosen=np.empty(rows, dtype=np.int64),
-            number=np.empty(rows, dtype=np.int64),
+            row=empty(rows, np.int64),
+            held=empty(rows, np.int64),
+            state=empty(rows, np.int64),
+            candidate=empty(rows, np.int64),
+            stopped=empty(rows, np.int64),
+            chosen=empty(rows, np.int64),
+            number=empty(rows, np.int64),
             up_to=np.zeros(count, dtype=np.int64),
             prefix=np.empty(count, dtype=np.int64),
             skipped=np.where(self.last_end < 0, NO_ROW, self._rows(self.last_end, last)),
@@ -152,7 +156,7 @@ class PreferredRun(WindowRun):
     def _count(self) -> int:
         return int(self.tracks.up_to[-1]) if len(self.tracks.up_to) else 0
 
-    @property
+    @cached_property
     def _streams(self) -> Ints:
         return owners_of(self.tracks.up_to, self._count)
 
@@ -250,14 +254,17 @@ class PreferredRun(WindowRun):
     ) -> dict[str, Result]:
         if self.measured is None:
             return {}
-        low = np.where(held >= 0, 0, starts + self.panes.shift[streams])
-        low[held >= 0] = self.panes.held[held[held >= 0]]
+        low = starts + self.panes.shift[streams]
+        if len(self.old):
+            low[held >= 0] = self.panes.held[held[held >= 0]]
         windows = Ranges(low, self._panes_at(ends + 1, streams))
         return self.computed(windows, streams, starts, ends, fail)
 
     def _panes_at(self, rows: Ints, streams: Ints) -> Ints:
         """Return the panes that begin at rows of some streams."""
         panes = rows + self.panes.shift[streams]
+        if not len(self.old):
+            return panes
         before = rows < self.batch.begin[streams]
         if before.any():
             positions = rows + (self.batch.position - self.batch.begin)[streams]
@@ -283,6 +290,8 @@ class PreferredRun(WindowRun):
 
     def _end_times(self, column: pa.Array, ends: Ints, held: Ints, streams: Ints) -> pa.Array:
         """Return the order column at the ends of windows: of the batch, or noted when they ended."""
+        if not len(self.old):
+            return take(column, ends)
         before = ends < self.batch.begin[streams] - 1
         noted = combine_chunks(self.carried.column(schema.CANDIDATE_TIME))
         places = np.where(before, len(column) + held, ends)

@@ -399,9 +399,8 @@ class WindowRun:
             result = np.concatenate([[True], ~same])[: len(start)]
         else:
             positions = self._positions(start, streams)
-            result, self.last_end = keep_disjoint(
-                streams, positions, ends, read_only(self.last_end)
-            )
+            last = read_only(self.last_end)
+            result, self.last_end = keep_disjoint(streams, positions, ends, last)
         return result
 
     # --- Open starts
@@ -410,10 +409,13 @@ class WindowRun:
         """Return the starts that are open after the batch, and the columns of the streams."""
         pane, slot = self.result.pane, self.result.slot
         streams = owners_of(self.result.kept, len(pane))
-        positions = self._positions(pane, streams)
-        chosen = np.arange(len(pane))
+        positions, chosen = self._positions(pane, streams), np.arange(len(pane))
+        left, rivals = None, self.window.machine.rivals
         if self.window.keeps_late:
             left = (positions > self.last_end[streams]) & ~np.isin(pane, self.ended_starts)
+        elif rivals is not None:
+            left = rivals.left(self.result.state, slot, streams)
+        if left is not None:
             pane, slot, streams, positions, chosen = (
                 column[left] for column in (pane, slot, streams, positions, chosen)
             )
@@ -442,8 +444,7 @@ class WindowRun:
             last_of_stream = np.append(streams[1:] != streams[:-1], True)[: len(pane)]
             high = np.where(last_of_stream, ends, following[: len(pane)])
             columns |= self.measured.keep(Ranges(pane, high))
-        columns |= self._register_columns(chosen)
-        columns |= self._closing_column(len(pane))
+        columns |= self._register_columns(chosen) | self._closing_column(len(pane))
         numbers = {
             schema.machine_state(self.at): self.result.state,
             schema.last_end(self.at): self.last_end,
@@ -463,8 +464,8 @@ class WindowRun:
 
     def _in_time(self, clocks: Ints, slots: Ints, streams: Ints) -> Bools:
         """Tell which starts `within` still allows to have a window: with enough events left, if it counts."""
-        limit, ahead = self.window.machine.clauses.limit, self.window.machine.ahead
-        now = self.clock[self.batch.end - 1][streams]
+        machine, now = self.window.machine, self.clock[self.batch.end - 1][streams]
+        limit, ahead = machine.clauses.limit, machine.ahead
         if ahead is not None:
             now = now + ahead[self.result.state[streams] if len(ahead) > 1 else 0, slots]
         # Times may lie up to 2^64 apart; as unsigned numbers their difference is right.
@@ -493,7 +494,7 @@ def _moved(numbers: Ints, streams: Ints, up: Ints, *down: Ints) -> Ints:
     """Return numbers plus one number of their stream, and minus others."""
     if len(up) == 1:
         by = int(up[0] - sum(less[0] for less in down))
-        return numbers + by if by else numbers
+        return np.add(numbers, by, out=empty(len(numbers), np.int64)) if by else numbers
     moved = numbers + up[streams]
     for less in down:
         moved -= less[streams]

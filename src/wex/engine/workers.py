@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import pyarrow as pa
+
 from wex.threads import at_fork
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
+Sliced = TypeVar("Sliced", bound=pa.Array | pa.ChunkedArray)
 
 
 def cores() -> int:
@@ -51,6 +54,11 @@ class Workers:
                 if not helper.cancel():  # it has begun
                     helper.result()
         return work.results()
+
+    def parts(self, rows: Sliced) -> list[Sliced]:
+        """Return rows as one part for each thread, of about the same size."""
+        size = max(1, -(-len(rows) // self.threads))
+        return [rows.slice(row, size) for row in range(0, len(rows), size)] or [rows]
 
 
 ALONE = Workers(1)

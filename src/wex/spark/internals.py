@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType
@@ -72,22 +72,50 @@ def estimated_size(frame: DataFrame) -> int | None:
     return size if size < UNKNOWN_SIZE else None
 
 
-def is_only_read(frame: DataFrame) -> bool:
-    """Tell whether rows are read from files, tables or memory, at most filtered: then reading them again is cheap.
+def is_only_read(frame: DataFrame, *, filtered: bool = True, files: bool = False) -> bool:
+    """Tell whether rows are read from files, tables or memory, at most `filtered`: then reading them again is cheap.
 
-    Only the plan of a classic session is at hand.
+    With `files`, from files alone: these give the rows of a partition in the same order each time, a database may
+    not. Only the plan of a classic session is at hand.
     """
+    allowed = _READ if filtered else [name for name in _READ if name != "Filter"]
     try:
         nodes = [frame._jdf.queryExecution().optimizedPlan()]  # noqa: SLF001
         while nodes:
             node = nodes.pop()
             children = node.children()
-            if not children.isEmpty() and node.nodeName() not in _READ:
+            if children.isEmpty() and files and not _is_file_scan(node):
+                return False
+            if not children.isEmpty() and node.nodeName() not in allowed:
                 return False
             nodes += [children.apply(at) for at in range(children.size())]
     except Exception:  # noqa: BLE001  (rows are then read once)
         return False
     return True
+
+
+def _is_file_scan(leaf: Any) -> bool:
+    if not leaf.nodeName().startswith("LogicalRelation"):
+        return False
+    return bool(leaf.relation().getClass().getSimpleName() == "HadoopFsRelation")
+
+
+def with_fixed_partitions(frame: DataFrame) -> DataFrame | None:
+    """Return a DataFrame whose rows are in the partitions in which Spark would read them now.
+
+    Else Spark divides files anew for each job, by settings and cores that may have changed. None, if that
+    cannot be done: only the plan of a classic session is at hand.
+    """
+    from pyspark.sql import DataFrame  # noqa: PLC0415
+
+    try:
+        rows = frame._jdf.queryExecution().toRdd()  # noqa: SLF001
+        rows.getNumPartitions()  # divides the files
+        session = frame.sparkSession
+        fixed = session._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False)  # noqa: SLF001
+        return DataFrame(fixed, session)
+    except Exception:  # noqa: BLE001  (rows are then shuffled)
+        return None
 
 
 _READ = ("Project", "Filter", "Union")

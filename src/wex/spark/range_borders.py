@@ -147,12 +147,11 @@ def cut_streams(
     near = math.ceil((rows_before(engine) + LOOK) * share)
     pairs = [_pairs(candidate, near) for candidate in candidates]
     conditions = [
-        _any_of([order.between(low, high) for low, high in own]) & _has_key(rows, plain, stream.key)
+        any_of([order.between(low, high) for low, high in own]) & _has_key(rows, plain, stream.key)
         for stream, own in zip(candidates, pairs, strict=True)
         if own
     ]
-    near_borders = rows.where(_any_of(conditions) if conditions else F.lit(False)).toArrow()
-    near_borders = near_borders.cast(to_arrow(rows.schema)).rename_columns(list(plain))
+    near_borders = near_rows(rows, plain, any_of(conditions) if conditions else F.lit(False))
     return [
         CutStream(stream.key, stream.share, _cuts(engine, order, near_borders, stream.key, own))
         for stream, own in zip(candidates, pairs, strict=True)
@@ -186,6 +185,14 @@ def _sample(rows: DataFrame, share: float, names: list[str]) -> pa.Table:
 def _times(order: Order, sample: pa.Table) -> NDArray[np.generic]:
     numbers = np.sort(order.numbers(sample.column(order.field).drop_null()).to_numpy())
     return numbers[~np.isnan(numbers)] if numbers.dtype == np.float64 else numbers
+
+
+def largest_share(keys: pa.Table) -> float:
+    """Return the share of the most frequent key, of rows with the columns of keys."""
+    if not keys.num_rows:
+        return 0.0
+    hashes = key_hashes(list(coded_columns(keys).values()), keys.num_rows)
+    return float(np.unique(hashes, return_counts=True)[1].max() / keys.num_rows)
 
 
 def _large_keys(
@@ -238,7 +245,12 @@ def _has_key(rows: DataFrame, plain: dict[str, str], key: pa.Table | None) -> Co
     return condition
 
 
-def _any_of(conditions: Sequence[Column]) -> Column:
+def near_rows(rows: DataFrame, plain: dict[str, str], condition: Column) -> pa.Table:
+    """Return the rows that satisfy a condition, as fields of their stream."""
+    return rows.where(condition).toArrow().cast(to_arrow(rows.schema)).rename_columns(list(plain))
+
+
+def any_of(conditions: Sequence[Column]) -> Column:
     """Return the disjunction of conditions, as a tree that is not deep."""
     while len(conditions) > 1:
         pairs = [conditions[at : at + 2] for at in range(0, len(conditions), 2)]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
-from wex.engine.ranges.distribution import run_task
+from wex.engine.external_sort import sorted_blocks
+from wex.engine.ranges.distribution import changed, run_task
 from wex.engine.ranges.joining import (
     FOR_ALL,
     TABLE_ROWS,
@@ -23,11 +25,11 @@ from wex.engine.ranges.joining import (
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.worker_errors import bad_rows_hint
 from wex.spark.packed_shuffle import buckets
-from wex.spark.worker import engine_of_plan, partition_windows, tally_row
+from wex.spark.worker import engine_of_plan, joined, partition_windows, tally_row
 from wex.spark.worker_heap import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wex.engine.engine import Engine
     from wex.engine.ranges.distribution import RangeTask
@@ -99,12 +101,69 @@ def range_packets(
             found = partition_windows(engine, tables, tally=work.tally)
             yield from _windows_rows(target, Place(Kind.WINDOWS, label, number, 0), found)
             continue
-        with bad_rows_hint(engine.guarded, "fail"):
-            sent = packets(placed.number, run_task(engine, placed.task, tables))
-            for at, packet in enumerate(sent):
-                for_all = packet.place.kind in FOR_ALL
-                for target in placed.targets if for_all else [placed.target]:
-                    yield from _rows(target, placed.stream, at, packet)
+        yield from _range_rows(engine, placed, tables)
+    settle()
+
+
+def _range_rows(engine: Engine, placed: PlacedRange, tables: Iterator[pa.Table]) -> Batches:
+    """Yield the packets of a range, given as its sorted rows, as rows."""
+    with bad_rows_hint(engine.guarded, "fail"):
+        sent = packets(placed.number, run_task(engine, placed.task, tables))
+        for at, packet in enumerate(sent):
+            for_all = packet.place.kind in FOR_ALL
+            for target in placed.targets if for_all else [placed.target]:
+                yield from _rows(target, placed.stream, at, packet)
+
+
+class Extent(NamedTuple):
+    """The least and the greatest value of the first order column in a partition, as numbers, and its events."""
+
+    least: float
+    greatest: float
+    events: int
+
+
+def partition_packets(
+    work: RangeWork,
+    batches: Batches,
+    numbers: Callable[[pa.ChunkedArray], pa.ChunkedArray],
+    ranges: Mapping[int, tuple[PlacedRange, Extent]],
+    block: int,
+    piece: int,
+) -> Batches:
+    """Yield the packets of a partition that is a range; `numbers` are those of the first order column.
+
+    Its blocks of so many rows are in order, and so many rows of a piece run together.
+    """
+    context = TaskContext.get()
+    assert context is not None
+    here = ranges.get(context.partitionId())
+    if here is None:  # it has no rows
+        if any(batch.num_rows for batch in batches):
+            raise changed()
+        return
+    placed, extent = here
+    engine = work.engine
+    column = engine.stream.order_by[0]
+
+    def checked() -> Iterator[pa.Table]:
+        least, greatest, events = None, None, 0
+        for rows in sorted_blocks(engine, named, block):
+            times = rows.column(column)
+            first, last = numbers(times.take([0, len(times) - 1])).to_pylist()
+            if greatest is not None and first <= greatest:
+                raise changed()
+            least, greatest = first if least is None else least, last
+            events += rows.num_rows
+            yield rows
+        if (least, greatest, events) != extent:
+            raise changed()
+
+    named = (
+        pa.Table.from_arrays(table.columns, names=work.events.names).cast(work.events)
+        for table in joined(batches, piece)
+    )
+    yield from _range_rows(engine, placed, checked())
     settle()
 
 

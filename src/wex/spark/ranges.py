@@ -18,10 +18,10 @@ from wex.engine.packing import KeyBuckets, SkewedBuckets, TimeBuckets
 from wex.engine.ranges.distribution import obstacle_to_tasks, tasks_of
 from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError, counted
-from wex.spark import packed_shuffle
+from wex.spark import packed_shuffle, partition_ranges
 from wex.spark.internals import estimated_size, is_only_read, spark_schema_of, spread_labels
 from wex.spark.packed_shuffle import BLOBS_IN_SPARK, buckets_of_partition, packing_function
-from wex.spark.range_borders import Order, cut_streams
+from wex.spark.range_borders import CutStream, Order, cut_streams, largest_share
 from wex.spark.range_worker import DividedStream, PlacedRange, RangeWork
 from wex.spark.schemas import to_arrow
 
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
     from wex.engine.engine import Engine
     from wex.engine.packing import Buckets
-    from wex.spark.range_borders import CutStream
+    from wex.spark.partition_ranges import PartitionRanges
+    from wex.spark.range_worker import Extent
 
     Batches = Iterator[pa.RecordBatch]
 
 WORTH_DIVIDING = 1 << 26  # bytes of the input as Spark estimates it
+WORTH_LOOKING = 1 << 28  # the same if streams have keys: a look at some takes a third of a second
+FIRST_ROWS = 20_000  # whose keys are looked at
 PACKETS_IN_SPARK = (
     "target int, stream int, kind int, number int, piece int, way int, slice int, part int,"
     " content binary"
@@ -65,24 +68,41 @@ def tasks_for(
 ) -> int:
     """Return by how many tasks ranges of streams are run; 1: streams are not divided, as the log says.
 
-    None for `ranges`: a stream without a key is divided if it is large. With `bad_rows`, rows may be
-    skipped or have marks.
+    None for `ranges`: a stream without a key is divided if it is large, and keys if the first rows of a large
+    input show one with more than a task's share. With `bad_rows`, rows may be skipped or have marks.
     """
-    if ranges == 1 or (ranges is None and engine.stream.partition_by):
+    if ranges == 1:
         return 1
     reason = "bad rows are looked for" if bad_rows else obstacle_to_tasks(engine)
     if reason is None and Order.of(rows, plain, engine) is None:
         reason = "the type of its first order column cannot be divided"
     if reason is None and ranges is None:
-        reason = _small(rows)
+        reason = _small(rows, WORTH_LOOKING if engine.stream.partition_by else WORTH_DIVIDING)
+    keyed = bool(engine.stream.partition_by)
+    if reason is None and ranges is None and keyed and not _has_hot_key(engine, rows, plain):
+        reason = "no key is seen to be large"
     if reason is None:
         return ranges or rows.sparkSession.sparkContext.defaultParallelism
-    logger.info("%s in one task: %s", _whole(engine), reason)
+    if ranges is not None or not keyed:
+        logger.info("%s in one task: %s", _whole(engine), reason)
     return 1
 
 
-def _small(rows: DataFrame) -> str | None:
-    """Return why it does not pay to divide rows; None: it does."""
+def _has_hot_key(engine: Engine, rows: DataFrame, plain: dict[str, str]) -> bool:
+    """Tell whether a key has more of the first rows than a task gets on average.
+
+    Only these are read, as most data has no such key. A filter might leave few rows, and all be read.
+    """
+    if not is_only_read(rows, filtered=False):
+        return False
+    keys = engine.stream.partition_by
+    first = rows.select(*(plain[name] for name in keys)).limit(FIRST_ROWS)
+    tasks = rows.sparkSession.sparkContext.defaultParallelism
+    return largest_share(first.toArrow().rename_columns(list(keys))) > 1 / tasks
+
+
+def _small(rows: DataFrame, least: int) -> str | None:
+    """Return why it does not pay to divide rows, of fewer than the `least` bytes; None: it does."""
     if not hasattr(rows.sparkSession, "sparkContext"):
         return "the size of the input is not known on Spark Connect; `ranges` divides it anyway"
     if not is_only_read(rows):
@@ -90,8 +110,8 @@ def _small(rows: DataFrame) -> str | None:
     size = estimated_size(rows)
     if size is None:
         return "the size of the input is not known; `ranges` divides it anyway"
-    if size < WORTH_DIVIDING:
-        return f"Spark expects {size:,} bytes of input, and it pays from {WORTH_DIVIDING:,} on"
+    if size < least:
+        return f"Spark expects {size:,} bytes of input, and it pays from {least:,} on"
     if rows.sparkSession.sparkContext.defaultParallelism < 2:
         return "the session runs one task at a time"
     return None
@@ -120,6 +140,11 @@ def ranged_windows(
     """
     order = Order.of(rows, plain, engine)
     assert order is not None
+    if not engine.stream.partition_by:
+        in_place = partition_ranges.found_ranges(engine, rows, plain, order, tasks)
+        if in_place is not None:
+            logger.info("the stream runs in the %d partitions of its input", len(in_place.extents))
+            return _in_place(engine, in_place, plain, order, result, tasks, tally=tally)
     found = cut_streams(engine, rows, plain, order, tasks)
     streams = [stream for stream in found if stream.cuts]
     _report(engine, streams, len(found) - len(streams), tasks)
@@ -165,12 +190,50 @@ def _divided(
     division = _division(engine, order, streams, undivided)
     pack = packing_function(list(plain), division, order.field, labels[: division.count])
     blobs = rows.mapInArrow(pack, BLOBS_IN_SPARK).repartition(tasks, "bucket")
-    types = to_arrow(rows.schema)
-    events = pa.schema([(name, types.field(short).type) for name, short in plain.items()])
-    work = RangeWork(engine.plan.to_bytes(), events, tally)
+    work = _work(engine, rows, plain, tally=tally)
     placed, divided = _placed(engine, streams, targets, tally=tally)
     run = _range_function(work, dict(zip(labels[undivided:], placed, strict=False)), targets)
     packets = blobs.sortWithinPartitions("bucket", "first").mapInArrow(run, PACKETS_IN_SPARK)
+    return _joined(work, packets, divided, result, tasks)
+
+
+def _in_place(
+    engine: Engine,
+    ranges: PartitionRanges,
+    plain: dict[str, str],
+    order: Order,
+    result: pa.Schema,
+    tasks: int,
+    *,
+    tally: bool,
+) -> DataFrame:
+    """Return the windows of a stream whose partitions are ranges: they run where they are read."""
+    work = _work(engine, ranges.rows, plain, tally=tally)
+    streams = [CutStream(None, 1.0, ranges.cuts)]
+    placed, divided = _placed(engine, streams, spread_labels(tasks, 1), tally=tally)
+    by_partition = {
+        number: (own, extent)
+        for own, (number, extent) in zip(placed, ranges.extents.items(), strict=True)
+    }
+    run = _partition_function(work, order, by_partition)
+    packets = ranges.rows.mapInArrow(run, PACKETS_IN_SPARK)
+    return _joined(work, packets, divided, result, tasks)
+
+
+def _work(engine: Engine, rows: DataFrame, plain: dict[str, str], *, tally: bool) -> RangeWork:
+    types = to_arrow(rows.schema)
+    events = pa.schema([(name, types.field(short).type) for name, short in plain.items()])
+    return RangeWork(engine.plan.to_bytes(), events, tally)
+
+
+def _joined(
+    work: RangeWork,
+    packets: DataFrame,
+    divided: Sequence[DividedStream],
+    result: pa.Schema,
+    tasks: int,
+) -> DataFrame:
+    """Return the windows of packets, joined by so many tasks."""
     by = ("target", "stream", "kind", "number", "piece", "way", "slice", "part")
     ordered = packets.repartition(tasks, "target").sortWithinPartitions(*by)
     return ordered.mapInArrow(_join_function(work, divided, result), spark_schema_of(result))
@@ -217,6 +280,21 @@ def _range_function(
 
         with sealed_errors(secret):
             yield from range_packets(work, batches, ranges, targets, memory)
+
+    return run
+
+
+def _partition_function(
+    work: RangeWork, order: Order, ranges: Mapping[int, tuple[PlacedRange, Extent]]
+) -> Callable[[Batches], Batches]:
+    """Return the function that workers run over a partition that is a range."""
+    secret, block, piece = SECRET, 1 << partition_ranges.BLOCK_BITS, partition_ranges.PIECE_ROWS
+
+    def run(batches: Batches) -> Batches:
+        from wex.spark.range_worker import partition_packets  # noqa: PLC0415  (on the worker)
+
+        with sealed_errors(secret):
+            yield from partition_packets(work, batches, order.numbers, ranges, block, piece)
 
     return run
 

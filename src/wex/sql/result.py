@@ -15,7 +15,7 @@ from wex.spec import tree
 from wex.spec.vocabulary import ROW_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from wex.engine.arrays import Ints
     from wex.engine.input.columns import Data
@@ -57,15 +57,18 @@ class Translation:
     def result(self, windows: pa.Table) -> pa.Table:
         """Return the result of the query from the windows of the spec, or from their rows."""
         keys = [windows[name] for name in tree.texts(self.spec.stream.partition_by)]
-        streams, starts = _streams(keys, windows.num_rows), windows["start_index"].to_numpy()
-        events = windows[EVENT_INDEX].to_numpy() if self.rows else starts
+        places = [windows["start_index"].to_numpy()]
+        if self.rows:
+            places.append(windows[EVENT_INDEX].to_numpy())
         ordered = windows
-        if not _in_order(streams, starts, events):
-            order = np.lexsort((events, starts, streams))
-            ordered, streams, starts = windows.take(pa.array(order)), streams[order], starts[order]
-        numbers = pa.array(_numbers(streams, starts))
+        if not _in_order(keys, places):
+            order = np.lexsort((*reversed(places), _streams(keys, windows.num_rows)))
+            ordered, places[0] = windows.take(pa.array(order)), places[0][order]
         chosen = self.chosen(windows.column_names)
-        columns = [numbers if old is None else ordered[old] for old, _ in chosen]
+        columns = [
+            self._match_numbers(keys, places[0]) if old is None else ordered[old]
+            for old, _ in chosen
+        ]
         table = pa.Table.from_arrays(columns, [new for _, new in chosen])
         if not self.excluded:
             return table
@@ -74,6 +77,11 @@ class Translation:
             labels, value_set=pa.array(self.left_out(pc.unique(labels).to_pylist()))
         )
         return table.filter(pc.invert(left_out))
+
+    @staticmethod
+    def _match_numbers(keys: Sequence[pa.ChunkedArray], starts: Ints) -> pa.Array:
+        """Return MATCH_NUMBER() of rows in order; sorting has left the rows of a stream where they were."""
+        return pa.array(_numbers(_streams(keys, len(starts)), starts))
 
     def left_out(self, labels: Iterable[str | None]) -> list[str]:
         """Return those of some labels whose rows are not in the result."""
@@ -102,7 +110,7 @@ class Translation:
         return tuple(field.name.text for field in self.spec.stream.fields)
 
 
-def _streams(keys: list[pa.ChunkedArray], rows: int) -> Ints:
+def _streams(keys: Sequence[pa.ChunkedArray], rows: int) -> Ints:
     """Return the number of the stream of each row; the rows of a stream are adjacent."""
     changes = np.zeros(rows, bool)
     for key in keys:
@@ -112,14 +120,18 @@ def _streams(keys: list[pa.ChunkedArray], rows: int) -> Ints:
     return numbers
 
 
-def _in_order(*columns: Ints) -> bool:
-    """Tell whether rows are in the order of some columns."""
-    undecided = np.ones(max(len(columns[0]) - 1, 0), bool)
-    for column in columns:
-        if (undecided & (column[1:] < column[:-1])).any():
-            return False
+def _in_order(keys: Sequence[pa.ChunkedArray], places: Sequence[Ints]) -> bool:
+    """Tell whether the rows of each stream are in the order of some columns; they are adjacent."""
+    undecided = np.ones(max(len(places[0]) - 1, 0), bool)
+    falls = np.zeros(len(undecided), bool)
+    for column in places:
+        falls |= undecided & (column[1:] < column[:-1])
         undecided &= column[1:] == column[:-1]
-    return True
+    # They fall where another stream begins, which is seldom: only there keys are compared.
+    rows = np.flatnonzero(falls)
+    both = pa.array(np.stack([rows, rows + 1], axis=1).ravel())
+    streams = _streams([key.take(both) for key in keys], len(both))
+    return bool((streams[::2] != streams[1::2]).all())
 
 
 def _numbers(streams: Ints, starts: Ints) -> Ints:

@@ -145,6 +145,19 @@ def digits_of(guards: Iterable[Guard]) -> list[Digits]:
     return found
 
 
+def units_of(guards: Sequence[Guard]) -> dict[str, int]:
+    """Return the unit of fields of which guards ask for nothing smaller: an hour for `hour(ts)`.
+
+    >>> from wex.spec.types import TIMESTAMP
+    >>> days = Arithmetic("//", Field("ts", 0, TIMESTAMP), Constant(24))
+    >>> units_of([Comparison("=", Arithmetic("%", days, Constant(7)), Constant(3))])
+    {'ts': 24}
+    """
+    found = {own.name: own for own in digits_of(guards) if own.shift % own.places[1] == 0}
+    read = {field.name for guard in guards for field in fields(with_digits(guard, found))}
+    return {name: own.places[1] for name, own in found.items() if own.field(0, 0).name not in read}
+
+
 def _digits(name: str, views: Sequence[View]) -> Digits | None:
     """Return digits of which all views are parts, if there are some."""
     needed = dict.fromkeys(

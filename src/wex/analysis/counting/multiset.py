@@ -35,14 +35,20 @@ Weigh = Callable[[list[int]], int]  # sums the numbers of starts that end togeth
 class Vectors:
     """The contexts and vectors that streams reach, in the order of discovery."""
 
-    def __init__(self, numbers: Exploration[VectorNode, Edge], maximal: list[VectorNode]) -> None:
+    def __init__(
+        self,
+        numbers: Exploration[VectorNode, Edge],
+        maximal: list[VectorNode],
+        total: Callable[[VectorNode], int],
+    ) -> None:
         self._numbers = numbers
         self.maximal = maximal  # the nodes that no other node covers
+        self._total = total
 
     @property
     def most(self) -> int:
         """Return the greatest number of starts."""
-        return max(map(total, self._numbers.states))
+        return max(map(self._total, self._numbers.states))
 
     def path_to(self, node: VectorNode) -> list[Edge]:
         """Return a shortest path to a node."""
@@ -50,12 +56,7 @@ class Vectors:
 
     def paths_to_count(self, count: int) -> Iterator[list[Edge]]:
         """Yield paths to nodes with at least so many starts, the shortest first."""
-        return (self.path_to(node) for node in self._numbers.states if total(node) >= count)
-
-
-def total(node: VectorNode) -> int:
-    """Return the number of starts in a node."""
-    return sum(count for _, count in node[1])
+        return (self.path_to(node) for node in self._numbers.states if self._total(node) >= count)
 
 
 def vector_after(
@@ -106,7 +107,14 @@ def vectors_of(
                 others.append(vector)
             numbers.reach((edge.to, vector), edge)
     kept = [node for node in numbers.states if clears or node[1] in maximal[node[0]]]
-    return Vectors(numbers, kept)
+    alone = clears and starts.window.until is None
+
+    def total(node: VectorNode) -> int:
+        """Return the number of starts in a node: a window that clears the others is alone."""
+        ends = alone and any(starts.window.final[state] for state, _ in node[1])
+        return 1 if ends else sum(count for _, count in node[1])
+
+    return Vectors(numbers, kept, total)
 
 
 def _covers(more: Vector, less: Vector) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wex.analysis.lifetimes import DEAD
+from wex.automata.dominance import dominance
 from wex.automata.explore import Exploration, backwards, shortest
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Edge
     from wex.analysis.regions.graph import Budget
+    from wex.analysis.window_tables import AnalysedWindow
+    from wex.automata.dominance import Dominance
 
 PER_STEP = 4  # starts of a list that move in a step of work
 Order = tuple[int, ...]  # window states, that of the earliest start first
@@ -37,6 +40,7 @@ class StartLists:
 
     def __post_init__(self) -> None:
         self.clears = self.starts.window.clauses.cuts
+        self._held_order = HeldOrder.of(self.starts.window)
         self._numbers: Exploration[ListNode, Edge] = Exploration(
             [(0, ())], self.budget.check_vectors
         )
@@ -48,12 +52,20 @@ class StartLists:
     @property
     def most(self) -> int:
         """Return the greatest number of starts."""
-        return max(len(order) for _, order in self._numbers.states)
+        return max(self._count(order) for _, order in self._numbers.states)
+
+    def _count(self, order: Order) -> int:
+        """Return how many starts of a list are open or held: a window that clears the others is alone."""
+        final = self.starts.window.final
+        cleared = self.held and self.clears and self.starts.window.until is None
+        return 1 if cleared and any(final[state] for state in order) else len(order)
 
     def path_to_count(self, count: int) -> list[Edge]:
         """Return a shortest path to a list with at least so many starts."""
         nodes = enumerate(self._numbers.states)
-        return self._numbers.path_to(next(n for n, (_, order) in nodes if len(order) >= count))
+        return self._numbers.path_to(
+            next(n for n, (_, order) in nodes if self._count(order) >= count)
+        )
 
     def completions(self, path: Sequence[Edge]) -> list[list[Edge]]:
         """Return for each open start at the end of a path a continuation that reports it."""
@@ -87,9 +99,12 @@ class StartLists:
         return tuple(dict.fromkeys(left))
 
     def _kept(self, context: int, order: Order) -> Order:
-        """Return the open members of a list: the others never win, and never make another lose."""
+        """Return the open members of a list: the others never win, and never make another lose.
+
+        Of those that are held, the ones that a plan does not know to be without a window.
+        """
         if self.held:
-            return order
+            return self._held_order.left(order)
         return tuple(
             state for index, state in enumerate(order) if self._is_open((context, order, index))
         )
@@ -147,3 +162,28 @@ class StartLists:
 
     def _first_ending(self, order: Order, edge: Edge) -> int | None:
         return next((i for i, state in enumerate(order) if self.starts.ends(state, edge)), None)
+
+
+@dataclass(frozen=True)
+class HeldOrder:
+    """Which starts of a list a plan holds: those that no earlier ones dominate, or that end now and win."""
+
+    dominance: Dominance | None
+    final: Sequence[bool] | None  # None: the next event tells which windows end, by `until`
+
+    @classmethod
+    def of(cls, window: AnalysedWindow) -> HeldOrder:
+        """Return what decides about the starts of a window."""
+        clauses, until = window.clauses, window.until
+        found = dominance(
+            window.moves, window.final, until, or_end=clauses.or_end, cuts=clauses.cuts
+        )
+        return cls(found, window.final if until is None else None)
+
+    def left(self, order: Order) -> Order:
+        """Return the states of the starts that are held, including the one whose window ends now."""
+        if self.dominance is None:
+            return order
+        winner = next((state for state in order if self.final and self.final[state]), None)
+        left = self.dominance.left(order)
+        return tuple(state for state in order if state == winner or state in left)

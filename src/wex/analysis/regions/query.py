@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wex.analysis.rates import NO_RATES, Rates
+from wex.analysis.regions.derived import Derived, DerivedFields, FreeTruth
 from wex.analysis.regions.graph import SILENT
 from wex.automata.explore import explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
 from wex.compile.stream_order import equal, stream_order
-from wex.spec.types import BOOL, INT
+from wex.spec.types import INT
 from wex.theory import terms
 from wex.theory.digits import Digits, digits_of, with_digits
 from wex.theory.letters import guard_of_letters
-from wex.theory.terms import Guard, IsFirst, NullFlag, Symbol, atoms, with_null_flags
+from wex.theory.terms import Guard, IsFirst, NullFlag, atoms, with_null_flags
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
 Classes = tuple[Guard, ...]
 
 
-class FreeTruth(Symbol):
-    """The name of a flag in the place of a guard, true or false whatever the events are."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True)
 class RegionQuery:
     """The readers, each with its classes by level (None if it does not read yet), and the order.
@@ -47,7 +42,8 @@ class RegionQuery:
     beside each field that may be NULL a flag that says whether it is. Guards that are free are flags, too.
     `depth` is how many earlier events a gram shows; `exact` is false if a guard cannot express the
     order exactly. No guard reads the columns in `rising`: a witness may give each event another value.
-    Of the fields in `digits`, guards read the digits instead. `rates` limit the events in a time.
+    Of the fields in `digits`, guards read the digits instead. `rates` limit the events in a time. Guards may
+    read `derived` fields. A query that is `loose` has more streams than there are.
     """
 
     fields: Mapping[str, Type]
@@ -60,6 +56,8 @@ class RegionQuery:
     ranks: Mapping[str, Type]
     digits: tuple[Digits, ...] = ()
     rates: Rates = NO_RATES
+    derived: DerivedFields | None = None
+    loose: bool = False
 
     @cached_property
     def bounds(self) -> dict[str, int]:
@@ -141,24 +139,32 @@ def query_of(
     *,
     rates: Rates,
     moments: bool = False,
+    units: Mapping[str, int] | None = None,
+    derived: DerivedFields | None = None,
 ) -> RegionQuery:
     """Return the query for some windows of a spec under assumptions.
 
-    With `moments` one more reader tells whether an event has the same time as the one before.
+    With `moments` one more reader tells whether an event has the same time as the one before. Of columns
+    with `units` the order only counts these, and guards read `derived` fields if these are given: such a
+    query is loose.
     """
+
+    def shown(guard: Guard) -> Guard:
+        return with_null_flags(guard if derived is None else derived.derive(guard))
+
     first = [name.text for name in meaning.spec.stream.order_by][:1]
     same = equal(first[0], meaning.fields[first[0]]) if moments else None
-    classes = [tuple(map(with_null_flags, window.classes)) for window in windows]
+    classes = [tuple(map(shown, window.classes)) for window in windows]
     guards = [guard for own in classes for guard in own]
     guards += [
-        with_null_flags(guard)
+        shown(guard)
         for assumption in assumptions
         for phase in assumption.phases
         for guard in phase.guards
     ]
     guards += [same] if same else []
     relevant = {field.name for guard in guards for field in terms.fields(guard)}
-    order = stream_order(meaning, relevant)
+    order = stream_order(meaning, relevant, units)
     in_order = with_null_flags(order.guard)
     depths = [window.lookback for window in windows]
     depths += [len(assumption.phases) - 1 for assumption in assumptions]
@@ -170,18 +176,18 @@ def query_of(
         tuple(own if level >= window.first else None for level in range(levels))
         for window, own in zip(windows, classes, strict=True)
     ]
-    readers += [_assumption_reader(assumption, levels) for assumption in assumptions]
+    readers += [_assumption_reader(assumption, levels, shown) for assumption in assumptions]
     if same is not None:
         moment = (same, terms.Not(same))
         readers.append(tuple(moment if level else None for level in range(levels)))
     every = [*guards, in_order, *(g for reader in readers for own in reader for g in own or ())]
     digits = {own.name: own for own in digits_of(every)}
-    flags = {field.name: BOOL for g in every for field in terms.fields(g) if _is_flag(field)}
+    added = {field.name: field.type for g in every for field in terms.fields(g) if _is_added(field)}
     places = {
         own.field(index, 0).name: INT for own in digits.values() for index in range(len(own.places))
     }
     return RegionQuery(
-        {**meaning.fields, **order.ranks, **flags, **places},
+        {**meaning.fields, **order.ranks, **added, **places},
         meaning.fields,
         tuple(
             tuple(own and tuple(with_digits(g, digits) for g in own) for own in reader)
@@ -194,11 +200,13 @@ def query_of(
         order.ranks,
         tuple(digits.values()),
         rates,
+        derived,
+        loose=units is not None or derived is not None,
     )
 
 
-def _is_flag(field: terms.Field) -> bool:
-    return isinstance(field.name, NullFlag | FreeTruth)
+def _is_added(field: terms.Field) -> bool:
+    return isinstance(field.name, NullFlag | FreeTruth | Derived)
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:
@@ -239,8 +247,10 @@ def _states_by_phase(assumption: AssumptionAutomaton) -> list[list[int]]:
     return by_phase
 
 
-def _assumption_reader(assumption: AssumptionAutomaton, levels: int) -> tuple[Classes | None, ...]:
-    """Return the classes of an assumption by level, as guards."""
+def _assumption_reader(
+    assumption: AssumptionAutomaton, levels: int, shown: Callable[[Guard], Guard]
+) -> tuple[Classes | None, ...]:
+    """Return the classes of an assumption by level, as guards that are `shown` to the query."""
     reader: list[Classes] = []
     for level in range(levels):
         letters = assumption.phases[min(level, len(assumption.phases) - 1)]
@@ -248,5 +258,5 @@ def _assumption_reader(assumption: AssumptionAutomaton, levels: int) -> tuple[Cl
             sum(1 << letter for letter in members)
             for members in assumption_classes(assumption, level)
         ]
-        reader.append(tuple(with_null_flags(guard_of_letters(letters, mask)) for mask in masks))
+        reader.append(tuple(shown(guard_of_letters(letters, mask)) for mask in masks))
     return tuple(reader)

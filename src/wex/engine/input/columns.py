@@ -71,7 +71,7 @@ def conform(
 
     def converted(name: str) -> pa.ChunkedArray | _BadRowError:
         try:
-            return _column(table, name, fields[name])
+            return _column(table, name, fields[name], workers)
         except _BadRowError as bad:
             return bad
 
@@ -96,12 +96,12 @@ class _BadRowError(Exception):
         self.code, self.message, self.hint, self.row = code, message, hint, row
 
 
-def _column(table: pa.Table, name: str, type_: Type) -> pa.ChunkedArray:
+def _column(table: pa.Table, name: str, type_: Type, workers: Workers = ALONE) -> pa.ChunkedArray:
     check_column(name, table.column_names)
     column = table.column(name)
     if pa.types.is_dictionary(column.type) and type_ != OTHER:
         column = column.cast(column.type.value_type)
-    return convert(column, name, type_)
+    return convert(column, name, type_, workers)
 
 
 def check_column(name: str, names: Sequence[str], file: str | None = None) -> None:
@@ -117,7 +117,9 @@ def check_column(name: str, names: Sequence[str], file: str | None = None) -> No
         raise DataError("column-twice", message, hint, column=name, file=file)
 
 
-def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
+def convert(
+    column: pa.ChunkedArray, name: str, type_: Type, workers: Workers = ALONE
+) -> pa.ChunkedArray:
     """Return a column cast to the Arrow type of a type."""
     given = column.type
     if type_ == OTHER:
@@ -127,7 +129,7 @@ def convert(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     if type_ == TIMESTAMP and pa.types.is_timestamp(given):
         return _timestamps(column)
     if _accepts(type_, given):
-        return _cast(column, name, type_)
+        return _cast(column, name, type_, workers)
     raise DataError(
         "wrong-column-type",
         f"the spec declares {type_}, the data has {given}",
@@ -223,7 +225,7 @@ def _accepts(type_: Type, given: pa.DataType) -> bool:
     return False
 
 
-def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, name: str, type_: Type, workers: Workers) -> pa.ChunkedArray:
     target = arrow_type(type_)
     if type_ == REAL and pa.types.is_integer(column.type):
         _check_exact_floats(column)
@@ -232,12 +234,21 @@ def _cast(column: pa.ChunkedArray, name: str, type_: Type) -> pa.ChunkedArray:
     try:
         values = column.cast(target)
         if pa.types.is_string(target):
-            values.validate(full=True)
+            _validate(values, workers)
     except pa.ArrowInvalid as error:
         message = str(error).splitlines()[0]
         hint = f"values must be valid for the type {target}"
         raise DataError("wrong-value", message, hint, column=name) from error
     return values
+
+
+def _validate(texts: pa.ChunkedArray, workers: Workers) -> None:
+    """Raise Arrow's error about the first text that is not UTF-8, on however many threads."""
+    try:
+        workers.map(lambda part: part.validate(full=True), workers.parts(texts))
+    except pa.ArrowInvalid:
+        texts.validate(full=True)  # the error of a part counts from its first row
+        raise
 
 
 def _check_exact_floats(column: pa.ChunkedArray) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import empty
 from wex.engine.input.columns import combine_chunks
 from wex.engine.kernels.ordering import least_and_greatest, places_by_key, scatter
 from wex.engine.workers import ALONE
@@ -85,7 +86,8 @@ def grouped_by_key(
         if name not in texts:
             return move.column(columns[name])
         distinct, own = texts[name]
-        return distinct.take(pa.array(np.repeat(own, counts[used])))
+        runs = pa.RunEndEncodedArray.from_arrays(ends[used], distinct.take(pa.array(own)))
+        return pc.run_end_decode(runs)
 
     arrays = workers.map(moved, columns)
     return GroupedRows(pa.table(arrays, names=table.column_names), starts)
@@ -124,15 +126,14 @@ def text_ranks(column: pa.Array, workers: Workers = ALONE) -> _Codes:
     ranks[order.to_numpy()] = np.arange(len(order))
     indices = encoded.indices
     codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
-    return _Codes(ranks[codes], len(order), encoded.dictionary.take(order))
+    own = np.take(ranks, codes, out=empty(len(codes), np.int32), mode="wrap")
+    return _Codes(own, len(order), encoded.dictionary.take(order))
 
 
 def _encoded(column: pa.Array, workers: Workers) -> pa.DictionaryArray:
     if workers.threads == 1:
         return column.dictionary_encode()
-    size = -(-len(column) // workers.threads)
-    slices = [column.slice(row, size) for row in range(0, len(column), size)]
-    parts = workers.map(pa.Array.dictionary_encode, slices)
+    parts = workers.map(pa.Array.dictionary_encode, workers.parts(column))
     return combine_chunks(pa.chunked_array(parts).unify_dictionaries())
 
 
@@ -151,7 +152,7 @@ class _Movement:
         if array.null_count or width not in _WORDS:
             return array.take(self._rows())
         word = _WORDS[width]
-        moved = np.empty(len(array), word)
+        moved = empty(len(array), word)
         offset, size = array.offset * word().itemsize, len(array) * word().itemsize
         scatter(np.frombuffer(array.buffers()[1].slice(offset, size), word), self._places, moved)
         return pa.Array.from_buffers(array.type, len(array), [None, pa.py_buffer(moved)])

@@ -115,6 +115,8 @@ def _word(
     """
     word, bits, taken = np.empty(0, np.uint64), 0, 0
     for column in columns:
+        if taken and _is_text_behind_number(columns[taken - 1], column):
+            break  # few rows are tied, as the number is mostly a time: only these need codes of texts
         codes = _order_codes(column if rows is None else column.take(pa.array(rows)))
         width = int(codes.max()).bit_length()
         if bits + width > _WORD:
@@ -125,6 +127,10 @@ def _word(
 
 
 _WORD = 64
+
+
+def _is_text_behind_number(before: pa.ChunkedArray, column: pa.ChunkedArray) -> bool:
+    return pa.types.is_string(column.type) and not pa.types.is_string(before.type)
 
 
 def _order_codes(column: pa.ChunkedArray) -> NDArray[np.uint64]:

@@ -103,4 +103,4 @@ def owners_of(up_to: Ints, count: int) -> Ints:
     """Return the stream of each of `count` things; `up_to[g]` counts those of the streams 0 … g."""
     if len(up_to) <= 1:
         return np.zeros(count, dtype=np.int64)
-    return np.searchsorted(up_to, np.arange(count), side="right")
+    return np.repeat(np.arange(len(up_to)), np.diff(up_to, prepend=0))[:count]

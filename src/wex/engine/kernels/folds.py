@@ -236,17 +236,28 @@ def slide_floats(low: Ints, high: Ints, values: Floats) -> Columns:
     return out
 
 
-@compiled
 def scan_floats(low: Ints, high: Ints, values: Floats) -> Columns:
-    """Return sum, least and greatest of ranges that are all scanned, of items that are values.
+    """Return sum, least and greatest of ranges that are all scanned, of items that are values."""
+    out = (empty(len(low), np.float64), empty(len(low), np.float64), empty(len(low), np.float64))
+    _scan_floats(low, high, values, *out)
+    return out
+
+
+@compiled
+def _scan_floats(
+    low: Ints,
+    high: Ints,
+    values: Floats,
+    out_total: Floats,
+    out_least: Floats,
+    out_most: Floats,
+) -> None:
+    """Write sum, least and greatest of ranges that are all scanned, of items that are values.
 
     Four items are read at a time and do not wait for one another; in front of the range its first
     item stands for those that are missing, so that short ranges take no branch that depends on
     their length. -0.0 is the number that changes no sum.
     """
-    out_total = np.empty(len(low), dtype=np.float64)
-    out_least = np.empty(len(low), dtype=np.float64)
-    out_most = np.empty(len(low), dtype=np.float64)
     even = odd = -0.0
     least = most = 0.0
     item = 0
@@ -274,7 +285,6 @@ def scan_floats(low: Ints, high: Ints, values: Floats) -> Columns:
         out_total[q] = even + odd
         out_least[q] = least
         out_most[q] = most
-    return out_total, out_least, out_most
 
 
 # --- The item with the least or the greatest key

@@ -1,4 +1,4 @@
-"""The loops behind sorting and packing rows: radix sort, hashes of texts, codes within each bucket."""
+"""The loops behind sorting and packing rows: radix sort, hashes of texts, codes within each bucket, rises."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ FNV_BASIS = np.uint64(0xCBF29CE484222325)
 FNV_PRIME = np.uint64(0x100000001B3)
 MURMUR_FIRST = np.uint64(0xFF51AFD7ED558CCD)
 MURMUR_SECOND = np.uint64(0xC4CEB9FE1A85EC53)
+CODE_BITS = 13  # of the places in a table of words that get codes
+MOST_CODES = 1 << (CODE_BITS - 2)  # in such a table: a quarter of it
+MOST_RISE = np.iinfo(np.uint16).max
+SECOND, MILLISECOND = 1_000_000, 1_000  # in microseconds: steps that many times are counted in
 
 
 @compiled
@@ -107,6 +111,79 @@ def codes_by_bucket(
 
 
 @compiled
+def word_codes(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Return a code for each word, and the words by their codes; none if there are more than `MOST_CODES`.
+
+    Of words that hardly repeat only the first few are read.
+    """
+    codes = np.empty(len(words), dtype=np.int32)
+    known = np.empty(MOST_CODES, dtype=np.uint64)
+    places = np.full(1 << CODE_BITS, -1, dtype=np.int32)
+    last, shift = np.int64((1 << CODE_BITS) - 1), np.uint64(64 - CODE_BITS)
+    count = 0
+    for row in range(len(words)):
+        word = words[row]
+        place = np.int64((word ^ (word >> np.uint64(32))) * MURMUR_FIRST >> shift)
+        code = places[place]
+        while code >= 0 and known[code] != word:
+            place = (place + 1) & last
+            code = places[place]
+        if code < 0:
+            if count == MOST_CODES:
+                return codes[:0], known[:0]
+            code = np.int32(count)
+            places[place] = code
+            known[count] = word
+            count += 1
+        codes[row] = code
+    return codes, known[:count]
+
+
+@compiled
+def rises(numbers: Ints, order: Ints, ends: Ints, step: int) -> tuple[NDArray[np.uint16], bool]:
+    """Return in steps how far each number is above the one before, and whether that can be said of all.
+
+    The numbers are taken in an order, if it is not empty, in which buckets end at `ends`. Nothing is said of
+    the first number of a bucket. A step is one of the constants above, by which dividing is cheap, or 1.
+    """
+    steps = np.empty(len(numbers), dtype=np.uint16)
+    row, most = 0, MOST_RISE * step
+    for end in ends:
+        last = np.int64(0)
+        if row < end:
+            last = numbers[order[row]] if len(order) else numbers[row]
+        while row < end:
+            number = numbers[order[row]] if len(order) else numbers[row]
+            rise = number - last  # negative also if it is beyond 64 bits
+            if rise < 0 or rise > most or number < last:
+                return steps, False
+            if step == SECOND:
+                count = rise // SECOND
+            elif step == MILLISECOND:
+                count = rise // MILLISECOND
+            else:
+                count = rise
+            if count * step != rise:
+                return steps, False
+            steps[row] = count
+            last = number
+            row += 1
+    return steps, True
+
+
+@compiled
+def risen(steps: NDArray[np.uint16], first: int, step: int) -> Ints:
+    """Return the numbers that `rises` has made steps of; nothing is known of the first of these."""
+    numbers = np.empty(len(steps), dtype=np.int64)
+    last = np.int64(first)
+    for row in range(len(steps)):
+        if row:
+            last += steps[row] * step
+        numbers[row] = last
+    return numbers
+
+
+@compiled
 def mix(hashes: NDArray[np.uint64], values: NDArray[np.uint64]) -> None:
     """Mix one value of each row into its hash: the finaliser of MurmurHash3."""
     for row in range(len(hashes)):
@@ -170,17 +247,30 @@ def places_by_key(
 
     Also whether times rise, and whether all rows are in their places.
 
-    Codes of keys are less than `size`. Times rise if each row of a key is later than the one before.
+    Codes of keys are less than `size`. Times rise if each row of a key is later than the one before. No places are
+    returned for rows that are in theirs: a pass that writes nothing finds these out, or ends soon.
     """
     ends = np.zeros(size, dtype=np.int64)
-    for row in range(len(codes)):
+    count = len(codes)
+    sorted_rows = 1
+    while sorted_rows < count and (
+        codes[sorted_rows] > codes[sorted_rows - 1]
+        or (
+            codes[sorted_rows] == codes[sorted_rows - 1]
+            and times[sorted_rows] > times[sorted_rows - 1]
+        )
+    ):
+        sorted_rows += 1
+    for row in range(count):
         ends[codes[row]] += 1
+    if sorted_rows >= count:
+        return np.empty(0, dtype=np.int64), np.cumsum(ends), True, True
     total = 0
     for key in range(size):
-        count = ends[key]
+        own = ends[key]
         ends[key] = total
-        total += count
-    places = np.empty(len(codes), dtype=np.int64)
+        total += own
+    places = np.empty(count, dtype=np.int64)
     last = np.empty(size, dtype=np.int64)
     begun = np.zeros(size, dtype=np.bool_)
     in_place = True

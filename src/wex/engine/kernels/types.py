@@ -59,7 +59,7 @@ class Registers(NamedTuple):
 
     `step` and `op` are indexed by class and config, the config in the lower `config_bits`;
     `quad_step` and `quad_op` by four classes of `bits` each, the first one lowest, and config; they
-    are empty if they would be too large. `occupied` and `final` have a bit for each slot.
+    are empty if they would be too large. `occupied` and `final` have a bit for each slot whose start is held.
     """
 
     classes: NDArray[np.uint8]

@@ -36,6 +36,7 @@ from wex.engine.kernels.types import (
 from wex.engine.machines.configs import ConfigAutomaton
 from wex.engine.machines.own_letters import own_letters
 from wex.engine.machines.preferred import preferred_tables, without_choice
+from wex.engine.machines.rivals import Rivals
 from wex.engine.machines.room import first_room, more_room
 from wex.engine.machines.tables import CODED, MachineTables
 from wex.engine.machines.tracked import tracked_machine
@@ -75,7 +76,9 @@ class Machine:
     uses_letters: bool  # codes are numbers of classes, in two bytes
     own: OwnLetters | None = None
     ahead: NDArray[np.int64] | None = None
+    rivals: Rivals | None = None  # unless the tables say which starts are dominated
     configs: tuple[Config, ...] = ()  # of `registers` and `configs`, by number
+    saved_as: str = ""  # another kind whose states are those of this machine
 
     def run(
         self,
@@ -168,6 +171,11 @@ def machine_of(
         if automaton.complete:
             # A start that `keep` takes away after `having` leaves its slot empty, unlike a register.
             registers = None if window.clauses.drops_starts_late else automaton.registers()
+            saved_as = "configs" if registers is None else "registers"
+            rivals = None
+            if tables.dominates is not None and not (registers and automaton.ordered):
+                # And so does one that is dominated, if configs do not know which one is the older.
+                registers, rivals = None, Rivals(automaton.window_states(), tables.dominates)
             kind: str
             coded: Registers | Configs
             if registers is not None:
@@ -175,14 +183,18 @@ def machine_of(
             else:
                 kind, coded = "configs", automaton.configs()
             configs = tuple(automaton.states)
-            ahead = automaton.ahead() if counts else None
-            return Machine(kind, clauses, coded, 0, tables.uses_letters, None, ahead, configs)
+            ahead = tables.ahead[automaton.window_states()] if counts else None
+            return Machine(
+                kind, clauses, coded, 0, tables.uses_letters, None, ahead, rivals, configs, saved_as
+            )  # fmt: skip
     automata = tables.automata()
     sliding = _sliding(automata, clauses)
     if sliding is not None:
         return Machine("sliding", clauses, sliding, 0, tables.uses_letters)
-    ahead = tables.ahead[np.newaxis, tables.order] if counts else None
-    return Machine("moving", clauses, automata, 0, tables.uses_letters, None, ahead)
+    order = tables.order[np.newaxis]
+    ahead = tables.ahead[order] if counts else None
+    rivals = None if tables.dominates is None else Rivals(order, tables.dominates)
+    return Machine("moving", clauses, automata, 0, tables.uses_letters, None, ahead, rivals)
 
 
 def _sliding(automata: Automata, clauses: KernelClauses) -> Sliding | None:

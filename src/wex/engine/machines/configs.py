@@ -140,19 +140,33 @@ class ConfigAutomaton:
         return max([1, *used])
 
     def _bits(self, chosen: Callable[[int], bool]) -> NDArray[np.uint32]:
+        """Return by config the slots that are held, if their states are chosen."""
         bits = [
-            sum(1 << slot for slot, state in enumerate(slots) if state != NONE and chosen(state))
-            for _, slots, _ in self.states
+            sum(1 << slot for slot in self._held_slots(config) if chosen(config[1][slot]))
+            for config in self.states
         ]
         return np.array(bits, dtype=np.uint32)
 
-    def ahead(self) -> NDArray[np.int64]:
-        """Return by config and slot how many events a start needs at least until its window can end."""
-        ahead = np.zeros((len(self.states), self.width), dtype=np.int64)
+    def _held_slots(self, config: Config) -> list[int]:
+        """Return the slots in use whose starts are held: where ages are known, those not dominated.
+
+        A config has the others, too. Its windows are those of the oldest starts that end, so never of
+        one that is dominated: whatever is in its register is not read (`automata/dominance.py`).
+        """
+        _, slots, ages = config
+        dominates = self.tables.dominates if self.ordered else None
+        if dominates is None:
+            return [slot for slot, state in enumerate(slots) if state != NONE]
+        held = dominates.left(slots[slot] for slot in ages)
+        return [slot for slot in ages if slots[slot] in held]
+
+    def window_states(self) -> NDArray[np.int64]:
+        """Return the window state by config and slot, 0 for an empty slot."""
+        states = np.zeros((len(self.states), self.width), dtype=np.int64)
         for number, (_, slots, _) in enumerate(self.states):
             for slot, state in enumerate(slots):
-                ahead[number, slot] = 0 if state == NONE else self.tables.ahead[state]
-        return ahead
+                states[number, slot] = max(state, 0)
+        return states
 
     def registers(self) -> Registers | None:
         """Return the tables with a register for each slot, if that is enough."""

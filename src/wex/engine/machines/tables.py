@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wex.automata.dfa import common_classes
+from wex.automata.dominance import dominance
 from wex.automata.explore import events_ahead
 from wex.compile.normal_form import NONE
 from wex.engine.kernels.types import Automata
@@ -15,6 +16,7 @@ from wex.threads import cached_property
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wex.automata.dominance import Dominance
     from wex.compile.plan import PlannedWindow
 
 CHAIN = 8  # the least number of states of a chain
@@ -52,7 +54,7 @@ class MachineTables:
         self.by_letter = by_letter
         self.classes = codes_of(window, by_letter)
         self.uses_letters = len(window.letters.guards) > CODED
-        self._limit, self._waits = window.clauses.limit, window.clauses.until
+        self._clauses = window.clauses
         self.chains = self._chains(self._fit & ~self.final)
 
     @cached_property
@@ -61,8 +63,23 @@ class MachineTables:
 
         With `until` a window may end with the last event: the next one decides about it.
         """
-        steps = events_ahead(self.move.tolist(), self.final.tolist(), later=not self._waits)
+        steps = events_ahead(self.move.tolist(), self.final.tolist(), later=not self._clauses.until)
         return np.array(steps, dtype=np.int64)
+
+    @cached_property
+    def dominates(self) -> Dominance | None:
+        """Return which starts earlier ones always win against; None: of none it is known."""
+        clauses = self._clauses
+        if not clauses.single:
+            return None
+        until = self.until if clauses.until else None
+        found = dominance(self.move, self.final, until, or_end=clauses.or_end, cuts=clauses.cuts)
+        if found is None:
+            return None
+        states = np.flatnonzero(self._occupied)
+        bits = np.uint64(1) << states.astype(np.uint64)
+        others = np.bitwise_or.reduce(bits) & ~bits
+        return found if found.dominated(others, states).any() else None
 
     @property
     def count(self) -> int:
@@ -127,7 +144,7 @@ class MachineTables:
         All starts enter them at the same age, so that the first one in a chain is its oldest.
         `within` would end some of them before others.
         """
-        if self._limit is not None:
+        if self._clauses.limit is not None:
             return []
         chains = self._chains(self._fit & self.final)
         return [chain for chain in chains if self._has_one_age(chain[0])]

@@ -59,6 +59,8 @@ class TrackedMachine:
     own: OwnLetters
     ahead: NDArray[np.int64] | None
     kind: str = "tracked"
+    rivals: None = None  # starts with aggregates of their own do not dominate others
+    saved_as: str = ""
 
     def run(
         self,

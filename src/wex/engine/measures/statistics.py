@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wex.engine.arrays import empty
 from wex.engine.kernels import folds
 from wex.engine.kernels.types import read_only
 from wex.engine.measures.fold import (
@@ -84,7 +85,8 @@ class FloatStats(Fold):
             return Result(as_numpy(parts["least" if name == "min" else "most"]), known)
         bad = np.isnan(total)
         if name == "avg":
-            total = total / (n if known is None else np.maximum(n, 1))
+            divisor = n if known is None else np.maximum(n, 1)
+            total = np.divide(total, divisor, out=empty(len(total), np.float64))
         return Result(total, known, bad, INFINITE)
 
     def check(self, parts: Parts, sizes: Ints) -> None:

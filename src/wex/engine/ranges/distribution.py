@@ -83,8 +83,8 @@ class Cut:
     before: bytes
 
 
-def cut_in(engine: Engine, rows: pa.Table) -> Cut | None:
-    """Return a cut in adjacent events of a stream.
+def cut_in(engine: Engine, rows: pa.Table, *, at_last: bool = False) -> Cut | None:
+    """Return a cut in adjacent events of a stream; with `at_last`, before the events of the last time.
 
     The events of one time, by the first order column, are never divided. None: there is no cut here,
     because there are too few events, too many states are possible, or an event is bad.
@@ -100,7 +100,8 @@ def cut_in(engine: Engine, rows: pa.Table) -> Cut | None:
         new_times = np.flatnonzero(changes(table.column(engine.stream.order_by[0]))) + 1
         known = synchronised(engine, batch)
         row = begin if known is None else known[0]
-        later = new_times[new_times >= max(row, 1)]
+        later = new_times[-1:] if at_last else new_times
+        later = later[later >= max(row, 1)]
         if not len(later):
             return None
         if known is None:

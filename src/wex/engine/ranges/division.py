@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.input.batch import Batch
     from wex.engine.ranges.composition import Entry, Passage
-    from wex.engine.ranges.range_run import RangeResult
+    from wex.engine.ranges.range_run import Border, RangeResult
     from wex.engine.window_run import FoundWindows
 
 LONG = 10_000_000  # events from which on all cores are used, if nobody says otherwise
@@ -176,14 +176,14 @@ def _stream_tables(
     ends = [*(entry.position for entry in entries[1:]), rows]
     most_times = engine.conformity_check.most_times
 
-    def run(number: int) -> RangeResult:
+    def run(number: int) -> RangeWindows:
         entry, last = entries[number], number == len(entries) - 1
         events = range_of(engine, stream, entry.position, ends[number])
         times = _last_times(engine, stream, entry.position, most_times)
-        return run_range(engine, events, entry, times, last=last)
+        return _range_windows(engine, run_range(engine, events, entry, times, last=last))
 
-    results = workers.map(run, range(len(entries)))
-    return range_tables(engine, results, workers)
+    ranges = workers.map(run, range(len(entries)))
+    return range_tables(engine, ranges, workers)
 
 
 def _last_times(engine: Engine, stream: Batch, row: int, count: int) -> Ints:
@@ -235,42 +235,53 @@ def _entry_after(engine: Engine, stream: Batch, border: int) -> Entry | None:
     return None
 
 
+class RangeWindows(NamedTuple):
+    """The windows of a range: its borders, its own first windows, and a table of all others.
+
+    The first ones go up to the last end of a phantom: windows that enter the range come among them.
+    """
+
+    batch: Batch
+    borders: list[Border]
+    heads: list[FoundWindows]
+    rest: pa.Table
+
+
+def _range_windows(engine: Engine, result: RangeResult) -> RangeWindows:
+    """Return what does not depend on other ranges, so that the thread that ran a range does it at once."""
+    last = max(run.last_entering for run in result.runs)
+    heads, rest = [], []
+    for own in result.windows:
+        cut = int(np.searchsorted(own.reported, last, side="right"))
+        heads.append(some_windows(own, slice(cut)))
+        rest.append(some_windows(own, slice(cut, None)) if cut else own)
+    table, _ = engine.table(result.batch, rest, report_order(rest))
+    return RangeWindows(result.batch, [run.border() for run in result.runs], heads, table)
+
+
 def range_tables(
-    engine: Engine, results: Sequence[RangeResult], workers: Workers
+    engine: Engine, ranges: Sequence[RangeWindows], workers: Workers
 ) -> list[pa.Table]:
-    """Return the windows of a stream in their order, from the results of its ranges."""
-    borders = workers.map(lambda result: result.borders, results)
+    """Return the windows of a stream in their order, from its ranges."""
     crossing = [
         crossing_windows(
-            engine, window, results[0].batch, [of_range[number] for of_range in borders]
+            engine, window, ranges[0].batch, [of_range.borders[number] for of_range in ranges]
         )
         for number, window in enumerate(engine.windows)
     ]
 
-    def tables(at: int) -> list[pa.Table]:
-        result, entering = results[at], []
+    def first_windows(at: int) -> list[pa.Table]:
+        batch, heads = ranges[at].batch, []
         # Reports are rows of the range here, as those of its own windows are.
-        shift = int(result.batch.begin[0] - result.batch.position[0])
-        for windows, ranges in crossing:
-            own = some_windows(windows, np.flatnonzero(ranges == at))
-            entering.append(replace(own, reported=own.reported + shift))
-        return list(_tables(engine, result, entering))
+        shift = int(batch.begin[0] - batch.position[0])
+        for (windows, ends_in), own in zip(crossing, ranges[at].heads, strict=True):
+            entering = some_windows(windows, np.flatnonzero(ends_in == at))
+            entering = replace(entering, reported=entering.reported + shift)
+            heads.append(merged([entering, own]) if len(entering.starts) else own)
+        if not any(len(windows.starts) for windows in heads):
+            return []
+        return [engine.table(batch, heads, report_order(heads))[0]]
 
-    made = workers.map(tables, range(len(results)))
-    return [table for of_range in made for table in of_range]
-
-
-def _tables(
-    engine: Engine, result: RangeResult, entering: Sequence[FoundWindows]
-) -> Iterable[pa.Table]:
-    """Yield the windows of a range: up to the last one that enters it, and all others."""
-    last = max(int(windows.reported.max(initial=-1)) for windows in entering)
-    heads, rest = [], []
-    for windows, own in zip(entering, result.windows, strict=True):
-        cut = int(np.searchsorted(own.reported, last, side="right"))
-        head = some_windows(own, slice(cut)) if cut < len(own.reported) else own
-        heads.append(merged([windows, head]) if len(windows.starts) else head)
-        rest.append(some_windows(own, slice(cut, None)) if cut else own)
-    if any(len(windows.starts) for windows in heads):
-        yield engine.table(result.batch, heads, report_order(heads))[0]
-    yield engine.table(result.batch, rest, report_order(rest))[0]
+    made = workers.map(first_windows, range(len(ranges)))
+    pairs = zip(made, ranges, strict=True)
+    return [table for first, of_range in pairs for table in (*first, of_range.rest)]

@@ -70,11 +70,6 @@ class RangeResult:
     runs: list[RangeRun]
     after: Entry | None
 
-    @property
-    def borders(self) -> list[Border]:
-        """Return the borders of all window expressions."""
-        return [run.border() for run in self.runs]
-
 
 def run_range(
     engine: Engine, batch: Batch, entry: Entry, times: Ints, *, last: bool
@@ -148,11 +143,19 @@ class RangeRun(WindowRun):
         """Return the windows that begin and end in the range."""
         result = self.result = self._kernel_result(codes, self.segments())
         matches = Matches(result.start, result.end, result.owners)
-        crossing = matches.start < 0
-        self.crossing = matches.where(crossing) if crossing.any() else matches.where(slice(0))
-        return self._reported(matches.where(~crossing) if crossing.any() else matches)
+        crossing = np.flatnonzero(matches.start < 0)
+        self.crossing = matches.where(crossing)
+        first = len(crossing)  # windows of the range, if phantoms had no window after one of them
+        if first and crossing[-1] >= first:
+            return self._reported(matches.where(matches.start >= 0))
+        return self._reported(matches.where(slice(first, None)))
 
     # --- The borders
+
+    @property
+    def last_entering(self) -> int:
+        """Return the last row that may report a window from before the range; -1: none does."""
+        return int(self.crossing.end.max(initial=-1 - self._waits)) + self._waits
 
     def border(self) -> Border:
         """Return what the range has of windows that cross its borders."""
