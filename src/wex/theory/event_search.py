@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from wex.theory.projection import PER_QUESTION, PER_STEP, SECOND, Symbols, work_of
+from wex.theory.projection import PER_QUESTION, PER_STEP, SECOND, Symbols
 from wex.theory.samples import Samples, numbers_to_try, samples_of
-from wex.theory.solver import UndecidedError, new_solver, own_context, value_in
+from wex.theory.solver import UndecidedError, new_solver, own_context, value_in, work_of
 from wex.theory.terms import (
     Field,
     Guard,

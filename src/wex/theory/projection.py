@@ -23,6 +23,7 @@ from wex.theory.solver import (
     limited,
     new_solver,
     own_context,
+    work_of,
 )
 from wex.theory.terms import (
     Atom,
@@ -330,11 +331,6 @@ class Prover:
         solver = new_solver(self.context)
         solver.add(*formulas)
         return solver.check()
-
-
-def work_of(solver: z3.Solver) -> int:
-    """Return how much work z3 has done in the context of a solver, in its own measure."""
-    return int(solver.statistics().get_key_value("rlimit count"))
 
 
 def both(*formulas: Formula) -> Formula:

@@ -138,9 +138,32 @@ def _release_all() -> None:
 at_fork(_acquire_all, _release_all)
 
 
-def new_solver(context: SolverContext) -> z3.Solver:
+class Solver(z3.Solver):  # type: ignore[misc]
+    """A solver that gives up for want of resources only if it has used them.
+
+    Now and then z3 cancels the easiest question in a context that has answered many before. An answer
+    would then depend on what a process has done so far; asked again, the question is answered.
+    """
+
+    def check(self, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
+        """Return whether the formulas can hold."""
+        before = work_of(self)
+        answer = super().check(*assumptions)
+        if answer == z3.unknown and work_of(self) - before < RESOURCES // 2:
+            answer = super().check(*assumptions)
+        return answer
+
+
+def new_solver(context: SolverContext) -> Solver:
     """Return a solver without formulas, with a limit on its work."""
-    return limited(z3.Solver(ctx=context))
+    solver = Solver(ctx=context)
+    limited(solver)
+    return solver
+
+
+def work_of(solver: z3.Solver) -> int:
+    """Return how much work z3 has done in the context of a solver so far, in its own measure."""
+    return int(solver.statistics().get_key_value("rlimit count"))
 
 
 def limited(solver: AnySolver) -> AnySolver:
