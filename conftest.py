@@ -24,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+from tests.spark import JAVA
 
 import wex
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 # Warnings about specs cost an analysis each; tests of them switch the logger on.
 logging.getLogger("wex").setLevel(logging.ERROR)
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)  # of all drivers that tests start
 
 # Laws are tried on other examples in every run, except where a run decides about a change.
 PROFILES = {

@@ -24,9 +24,10 @@ from types import TracebackType
 
 import pyspark
 
+from tests.spark import JAVA
+
 ROOT = Path(__file__).parents[2]
 SPARK = Path(pyspark.__file__).parent
-JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # for processes that live for seconds
 URL = re.compile(r"Starting Spark master at (spark://\S+)")
 MASTER, WORKER = (f"org.apache.spark.deploy.{name}" for name in ("master.Master", "worker.Worker"))
 REGISTERED = "Successfully registered with master"
