@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
@@ -142,6 +144,22 @@ def test_one_start_more_is_held_than_is_open(window: str) -> None:
     """The cases that `docs/analysis.md` lists."""
     report = wex.check(f"stream s (ok bool, x int) window w {window}")["w"]
     assert (str(report.open), str(report.held)) == ("1", "2")
+
+
+def test_a_window_that_is_too_old_takes_no_other_starts_with_it() -> None:
+    """Starts that begin with a 1 stay when the start before them has grown too old for its window."""
+    text = (
+        "stream s (t timestamp, x int) order by t assume ([x = 0] [x = 1] [x = 2])*"
+        " window w match [x = 0] [x = 1] [x = 2] | [x = 1] any{5} within 5 seconds keep disjoint"
+    )
+    report = wex.check(text)["w"]
+    seconds = [0, 5, 5.5, 5.6, 5.7]
+    times = [datetime(2026, 1, 31) + timedelta(seconds=each) for each in seconds]
+    running = RunningStreams(Engine(plan_of(text)))
+    with interpreted():
+        found = running.feed({"t": times, "x": [0, 1, 2, 0, 1]})
+    assert (windows(found), held(running)) == ([], [1, 3, 4])
+    assert (report.open.bound, report.held.bound) == (3, 3)
 
 
 def test_a_start_that_an_older_version_has_held_is_dropped() -> None:

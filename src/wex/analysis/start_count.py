@@ -66,6 +66,7 @@ class StartCount:
     places: Callable[[Starts], Set[Place]]
     faithful: bool  # the tables express all clauses
     clears: bool  # a window that ends removes the starts before it
+    aged: bool  # and the tables do not tell which starts are too old for one
     replay: PathReplay
 
     def answer(self) -> Answer:
@@ -81,7 +82,9 @@ class StartCount:
             vectors = (
                 None
                 if cycles
-                else vectors_of(starts, self.places(starts), analysis.budget, clears=self.clears)
+                else vectors_of(
+                    starts, self.places(starts), analysis.budget, clears=self.clears, aged=self.aged
+                )
             )
         except TooManyError:
             analysis.gave_up = True
@@ -128,7 +131,7 @@ class StartCount:
         """Return cycles that add a start each time; none if the number has a bound."""
         starts, places = self.starts, self.places(self.starts)
         if self.clears:
-            cycle = growing_cycle(starts, places, self.analysis.budget)
+            cycle = growing_cycle(starts, places, self.analysis.budget, aged=self.aged)
             return [cycle] if cycle else []
         if starts.window.longest_life is not None:
             return []
@@ -155,14 +158,12 @@ class StartCount:
         """
         analysis = self.analysis
         starts = Starts(analysis.timed(self.starts.window), self.starts.window)
-        pump = None
+        cycle = None
         if starts.contexts.regions.exact and not starts.window.clauses.running:
-            pump = next(starts.pumps(self.places(starts), same_moment=True), None)
-        if pump is not None:
-            cycle = _cycle_of(starts.contexts, pump)
-            # The cycle takes no time: if it works twice, it works any number of times.
-            if self.replay(starts, cycle.path(2), 2) is not None:
-                return self._unbounded(starts, cycle)
+            cycle = self._instant_cycle(starts)
+        # The cycle takes no time: if it works twice, it works any number of times.
+        if cycle is not None and self.replay(starts, cycle.path(2), 2) is not None:
+            return self._unbounded(starts, cycle)
         most = analysis.most_in_time(starts.window)
         if most is not None:
             reason = f"at most {most:,} events fit in the time of `within`"
@@ -171,6 +172,14 @@ class StartCount:
             exact = most <= MOST_SHOWN and self._in_bursts(most) is not None
             return analysis.bounded(self.what, most, reason, exact=exact, builder=self._in_bursts)
         return self._repeated() or analysis.unknown(self.what, analysis.why_inexact())
+
+    def _instant_cycle(self, starts: Starts) -> GrowingCycle | None:
+        """Return a cycle that adds starts and takes no time, if there is one; no window clears them on it."""
+        places = self.places(starts)
+        if self.clears:
+            return growing_cycle(starts, places, self.analysis.budget, same_moment=True)
+        pump = next(starts.pumps(places, same_moment=True), None)
+        return None if pump is None else _cycle_of(starts.contexts, pump)
 
     def _in_bursts(self, n: int) -> list[Event] | None:
         """Return a stream with n held starts, whose events are as near to each other as rates allow."""

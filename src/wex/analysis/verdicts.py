@@ -176,6 +176,7 @@ class Analysis(Subject):
             lambda starts: starts.alive,
             self.window.faithful,
             clears=False,
+            aged=False,
             replay=self._replay_open,
         )
         return count.answer()
@@ -267,6 +268,7 @@ class Analysis(Subject):
             lambda starts: starts.held,
             faithful=faithful,
             clears=clauses.cuts,
+            aged=not counted or clauses.within_time is not None,
             replay=self._replay_held,
         )
         return count.answer()

@@ -2,7 +2,8 @@
 
 More starts in a context can do all that fewer can, so only the maximal vectors are explored.
 With `keep disjoint`, where a window clears the starts before it, that does not hold: then all
-vectors are explored.
+vectors are explored. Where the states do not tell whether `within` lets the window be, both are followed: it
+clears the starts, or the starts that would end are too old, and only they are gone.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ PER_STEP = 16  # states of a vector that are moved in a step of work
 Vector = tuple[tuple[int, int], ...]  # (window state, number of starts in it), sorted
 VectorNode = tuple[int, Vector]  # a context and a vector
 Triple = tuple[VectorNode, int, int]  # a node, the state of a new start, the state of an old one
-Growth = dict[
-    VectorNode, list[tuple["Edge", VectorNode]]
-]  # without edges on which starts are cleared
+# By node edges, the vectors that are left before them, and the nodes that follow; none on which starts are cleared.
+Growth = dict[VectorNode, list[tuple["Edge", Vector, VectorNode]]]
 Weigh = Callable[[list[int]], int]  # sums the numbers of starts that end together
 
 
@@ -80,11 +80,13 @@ def vectors_of(
     budget: Budget,
     *,
     clears: bool = False,
+    aged: bool = False,
     clipped: bool = False,
 ) -> Vectors:
     """Return the vectors that streams reach: finitely many if no cycle adds starts.
 
-    With `clipped` one start in a state stands for any number of them.
+    A window `clears` the others; if they are `aged`, starts in final states may be too old for one. With
+    `clipped` one start in a state stands for any number of them.
     """
     numbers: Exploration[VectorNode, Edge] = Exploration([(0, ())], budget.check_vectors)
     maximal: dict[int, list[Vector]] = {0: [()]}  # by context
@@ -92,27 +94,28 @@ def vectors_of(
         if not clears and node[1] not in maximal[node[0]]:
             continue  # a vector that was found later covers it
         for edge in starts.contexts.edges[node[0]]:
-            left = cleared(starts, node, edge) if clears else node
-            vector = vector_after(starts, places, left, edge, spawn=True)
-            work = 1 + len(vector) // PER_STEP
-            budget.check(steps=work)
-            if clipped:
-                vector = _support(vector)
-            if not clears:
-                others = maximal.setdefault(edge.to, [])
-                budget.check(steps=work * len(others))
-                if any(_covers(other, vector) for other in others):
-                    continue
-                others[:] = [other for other in others if not _covers(vector, other)]
-                others.append(vector)
-            numbers.reach((edge.to, vector), edge)
+            for left in _left(starts, node, edge, aged=aged) if clears else [node]:
+                vector = vector_after(starts, places, left, edge, spawn=True)
+                work = 1 + len(vector) // PER_STEP
+                budget.check(steps=work)
+                if clipped:
+                    vector = _support(vector)
+                if not clears:
+                    others = maximal.setdefault(edge.to, [])
+                    budget.check(steps=work * len(others))
+                    if any(_covers(other, vector) for other in others):
+                        continue
+                    others[:] = [other for other in others if not _covers(vector, other)]
+                    others.append(vector)
+                numbers.reach((edge.to, vector), edge)
     kept = [node for node in numbers.states if clears or node[1] in maximal[node[0]]]
     alone = clears and starts.window.until is None
 
     def total(node: VectorNode) -> int:
         """Return the number of starts in a node: a window that clears the others is alone."""
+        going = sum(count for state, count in node[1] if not (alone and starts.window.final[state]))
         ends = alone and any(starts.window.final[state] for state, _ in node[1])
-        return 1 if ends else sum(count for _, count in node[1])
+        return max(1, going if aged else 0) if ends else going
 
     return Vectors(numbers, kept, total)
 
@@ -122,9 +125,16 @@ def _covers(more: Vector, less: Vector) -> bool:
     return all(counts.get(state, 0) >= count for state, count in less)
 
 
-def cleared(starts: Starts, node: VectorNode, edge: Edge) -> VectorNode:
-    """Return a node without its starts if a window that has ended clears them before an event."""
-    return (node[0], ()) if starts.clears((state for state, _ in node[1]), edge) else node
+def _left(starts: Starts, node: VectorNode, edge: Edge, *, aged: bool) -> list[VectorNode]:
+    """Return what may be left of a node before an event: nothing if a window that has ended clears it.
+
+    If starts are `aged`, those that would end may be too old instead.
+    """
+    context, vector = node
+    going = tuple((state, count) for state, count in vector if not starts.clears([state], edge))
+    if going == vector:
+        return [node]
+    return [(context, ()), (context, going)] if aged and going else [(context, ())]
 
 
 # --- Unbounded numbers of starts
@@ -146,25 +156,34 @@ class GrowingCycle:
         return [*self.stem, *self.edges * times]
 
 
-def growing_cycle(starts: Starts, places: Set[Place], budget: Budget) -> GrowingCycle | None:
+def growing_cycle(
+    starts: Starts,
+    places: Set[Place],
+    budget: Budget,
+    *,
+    aged: bool = False,
+    same_moment: bool = False,
+) -> GrowingCycle | None:
     """Return a cycle that adds starts although windows clear them, if there is one.
 
-    No window ends on such a cycle. The occupied states decide when windows end, so the cycle has to
-    come back to the same occupied states; it adds starts if two of them enter one state on it.
+    No window ends on such a cycle, and with `same_moment` it takes no time. The occupied states decide when
+    windows end, so the cycle has to come back to the same occupied states; it adds starts if two of them
+    enter one state on it. If starts are `aged`, those in final states may be too old: the cycle may need more
+    time than there is.
     """
     numbers: Exploration[VectorNode, Edge] = Exploration([(0, ())], budget.check_vectors)
     graph: Growth = {}
     for node in numbers:
         graph[node] = []
         for edge in starts.contexts.edges[node[0]]:
-            left = cleared(starts, node, edge)
-            vector = vector_after(starts, places, left, edge, spawn=True)
-            budget.check(steps=1 + len(vector) // PER_STEP)
-            after = (edge.to, _support(vector))
-            numbers.reach(after, edge)
-            if left == node:
-                graph[node].append((edge, after))
-    component_of = cyclic({node: [after for _, after in row] for node, row in graph.items()})
+            for left in _left(starts, node, edge, aged=aged):
+                vector = vector_after(starts, places, left, edge, spawn=True)
+                budget.check(steps=1 + len(vector) // PER_STEP)
+                after = (edge.to, _support(vector))
+                numbers.reach(after, edge)
+                if (left[1] or not node[1]) and (edge.same_moment or not same_moment):
+                    graph[node].append((edge, left[1], after))
+    component_of = cyclic({node: [after for _, _, after in row] for node, row in graph.items()})
     for node in component_of:
         cycle = _cycle_at(starts, node, graph, component_of, budget)
         if cycle is not None:
@@ -189,24 +208,24 @@ def _cycle_at(
     in the graph of occupied states.
     """
 
-    def edges_of(source: VectorNode) -> Iterator[tuple[Edge, VectorNode]]:
-        for edge, after in graph[source]:
+    def edges_of(source: VectorNode) -> Iterator[tuple[Edge, Set[int], VectorNode]]:
+        for edge, left, after in graph[source]:
             budget.check()
             if component_of.get(after) == component_of[node]:
-                yield edge, after
+                yield edge, dict(left).keys(), after
 
     def successors(triple: Triple) -> Iterator[tuple[Edge, Triple]]:
         source, new, old = triple
-        for edge, after in edges_of(source):
+        for edge, left, after in edges_of(source):
             new_after, old_after = starts.moved(new, edge), starts.moved(old, edge)
-            if DEAD not in (new_after, old_after):
+            if new in left and old in left and DEAD not in (new_after, old_after):
                 yield edge, (after, new_after, old_after)
 
     for state, _ in node[1]:
         first: list[tuple[Edge, Triple]] = []
-        for edge, after in edges_of(node):
+        for edge, left, after in edges_of(node):
             new, old = starts.born(edge), starts.moved(state, edge)
-            if DEAD not in (new, old):
+            if state in left and DEAD not in (new, old):
                 first.append((edge, (after, new, old)))
         cycle = shortest(first, successors, (node, state, state).__eq__)
         if cycle is not None:

@@ -40,7 +40,7 @@ class StartLists:
 
     def __post_init__(self) -> None:
         self.clears = self.starts.window.clauses.cuts
-        self._held_order = HeldOrder.of(self.starts.window)
+        self._held_order = HeldOrder.of(self.starts.window) if self.held else None
         self._numbers: Exploration[ListNode, Edge] = Exploration(
             [(0, ())], self.budget.check_vectors
         )
@@ -103,7 +103,7 @@ class StartLists:
 
         Of those that are held, the ones that a plan does not know to be without a window.
         """
-        if self.held:
+        if self._held_order is not None:
             return self._held_order.left(order)
         return tuple(
             state for index, state in enumerate(order) if self._is_open((context, order, index))
