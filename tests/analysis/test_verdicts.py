@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import pytest
 
 import wex
 from wex import examples
+from wex.analysis import witness
+from wex.compile import assumptions
 
 AB = "stream s (x enum('a', 'b'))"
 X = "stream s (x real)"
@@ -229,3 +232,18 @@ def test_a_window_is_tried_with_nulls_that_only_another_one_tests(keep: str) -> 
     assert found.select(["window_name", "start_index"]).to_pylist() == [
         {"window_name": "u", "start_index": 2}
     ]
+
+
+def test_many_streams_are_tried_with_one_plan() -> None:
+    """The automaton of the assumption is made once, too: both took most of the time of such a search."""
+    steps = "assume [0 <= n and n <= 5]*"
+    spec = f"stream s (n int) {steps} window w match [n > n[-1]] any* [n < n[-1]] keep leftmost"
+    with (
+        mock.patch.object(witness, "plan_of", wraps=witness.plan_of) as plans,
+        mock.patch.object(witness, "run_alone", wraps=witness.run_alone) as runs,
+        mock.patch("wex.analysis.held_search.run_alone", runs),
+        mock.patch.object(assumptions, "letters_of", wraps=assumptions.letters_of) as letters,
+    ):
+        assert wex.check(spec)["w"].held.bound == 3
+    assert runs.call_count > 50
+    assert (plans.call_count, letters.call_count) == (1, 1)

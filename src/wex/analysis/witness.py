@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from wex.analysis.regions.query import RegionQuery
     from wex.compile.assumptions import AssumptionAutomaton
     from wex.compile.window import CompiledWindow
-    from wex.spec import Meaning
+    from wex.spec import Meaning, tree
     from wex.spec.types import Type
     from wex.theory.evaluate import Event, Value
     from wex.theory.letters import Letters
@@ -360,9 +361,15 @@ def run_alone(
 
 
 def _stream_of_window(meaning: Meaning, index: int) -> RunningStreams:
-    """Return a new stream for one window of a spec; which fields may be NULL is up to all of them."""
-    plan = plan_of(meaning.spec)
-    return RunningStreams(Engine(replace(plan, windows=(plan.windows[index],))))
+    """Return a new stream for one window of a spec."""
+    return RunningStreams(_engine_of_window(meaning.spec, index))
+
+
+@lru_cache(maxsize=16)  # a search for a witness tries many streams
+def _engine_of_window(spec: tree.Spec, index: int) -> Engine:
+    """Return the engine of one window of a spec; which fields may be NULL is up to all of them."""
+    plan = plan_of(spec)
+    return Engine(replace(plan, windows=(plan.windows[index],)))
 
 
 def own_letters(

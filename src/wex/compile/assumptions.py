@@ -8,6 +8,7 @@ read yet, are *phases*, each with its own letters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wex.automata.explore import coreachable, explore
@@ -17,6 +18,7 @@ from wex.theory.letters import Letters, letters_of
 if TYPE_CHECKING:
     from wex.automata.dfa import DFA
     from wex.spec import Meaning, tree
+    from wex.spec.types import Type
 
 State = tuple[int, tuple[int, ...]]  # the phase and the states of the assumptions
 
@@ -45,17 +47,23 @@ def assumption_automaton(
     With `unchecked` it includes those that are not checked at run time; `only` is the number of one
     assumption that is taken alone.
     """
-    checked = [
+    checked = tuple(
         (assume, lookback)
         for number, (assume, lookback) in enumerate(
             zip(meaning.expanded.assumes, meaning.assume_lookbacks, strict=True)
         )
         if only in (None, number) and (unchecked or not assume.unchecked)
-    ]
-    if not checked:
-        return None
+    )
+    return _automaton(checked, tuple(meaning.fields.items())) if checked else None
+
+
+@lru_cache(maxsize=64)  # each window asks for it many times, and so does each stream that is tried
+def _automaton(
+    checked: tuple[tuple[tree.Assume, int], ...], fields: tuple[tuple[str, Type], ...]
+) -> AssumptionAutomaton:
+    """Return the automaton of some assumptions with their lookbacks."""
     lookbacks = [lookback for _, lookback in checked]
-    alphabets = [Alphabet(guards_of([assume], meaning.fields), k) for assume, k in checked]
+    alphabets = [Alphabet(guards_of([assume], dict(fields)), k) for assume, k in checked]
     automata = [
         alphabet.factory.automaton(alphabet.regex(assume.regex))
         for alphabet, (assume, _) in zip(alphabets, checked, strict=True)
