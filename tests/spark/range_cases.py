@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
+from pyarrow import csv, parquet
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -403,15 +403,27 @@ HEAD = "stream s (t timestamp, x int, name string) order by t"
 def _files(spark: SparkSession, table: pa.Table, count: int) -> Iterator[DataFrame]:
     """Yield a DataFrame of so many files, each a partition."""
     size = -(-table.num_rows // count)
-    before = spark.conf.get("spark.sql.files.openCostInBytes")
-    spark.conf.set("spark.sql.files.openCostInBytes", "128m")
+    with (
+        _file_settings(spark, {"openCostInBytes": "128m"}),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        for at in range(count):
+            parquet.write_table(table.slice(at * size, size), f"{folder}/{at}.parquet")
+        yield spark.read.parquet(folder)
+
+
+@contextmanager
+def _file_settings(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    """Set how Spark divides files, and take it back."""
+    names = {f"spark.sql.files.{name}": value for name, value in settings.items()}
+    before: dict[str, str | None] = {name: spark.conf.get(name, None) for name in names}
+    for name, value in names.items():
+        spark.conf.set(name, value)
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            for at in range(count):
-                parquet.write_table(table.slice(at * size, size), f"{folder}/{at}.parquet")
-            yield spark.read.parquet(folder)
+        yield
     finally:
-        spark.conf.set("spark.sql.files.openCostInBytes", str(before))
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 def _same_in_partitions(frame: DataFrame, spec: wex.Spec, table: pa.Table, logged: str) -> None:
@@ -447,23 +459,98 @@ def partitions_that_change(spark: SparkSession) -> None:
         pa.concat_tables([table.slice(0, 50), table.slice(51)]),
     ]
     backwards = table.take(pa.array(np.arange(count)[::-1]))
+    unknown = table.set_column(0, "t", pc.if_else(pc.less(times, times[800]), times, None))
     with _files(spark, table, 3) as frame:
-        for data, files in (*((other, 3) for other in without), (backwards, 3), (table, 4)):
-            with _files(spark, data, files) as other:
+        for data in (*without, backwards, unknown):
+            with _files(spark, data, 3) as other:
                 fixed = partial(_fixed, internals.with_fixed_partitions, other)
-                with patch.object(partition_ranges, "with_fixed_partitions", fixed):
+                with (
+                    patch.multiple(partition_ranges, BLOCK_BITS=2, PIECE_ROWS=50),
+                    patch.object(partition_ranges, "with_fixed_partitions", fixed),
+                    said() as lines,
+                ):
                     divided = frame.transform(windows(spec, ranges=3))
+                assert any("in the 3 partitions" in line for line in lines), lines
                 wrong(divided.toArrow, "changed")
 
 
 def _fixed(
-    fix: Callable[[DataFrame], DataFrame | None], other: DataFrame, given: DataFrame
-) -> DataFrame | None:
-    """Fix the partitions of other data than that of the first pass."""
-    return fix(other.toDF(*given.columns))
+    fix: Callable[[DataFrame], tuple[DataFrame, int] | None], other: DataFrame, given: DataFrame
+) -> tuple[DataFrame, int] | None:
+    """Fix the partitions of other data than that of the first pass, which reads blocks of times."""
+    return fix(given if "block" in given.columns else other.toDF(*given.columns))
+
+
+def files_that_are_divided_anew(spark: SparkSession) -> None:
+    """Find all windows if Spark divides files otherwise for each job, as it does when it gets more cores."""
+    if not is_classic(spark):
+        return
+    table, settings = _events_to_write(), {"openCostInBytes": "1", "minPartitionNum": "3"}
+    for changes, line in (((True, False), "3 ranges"), ((False, True), "in the 3 partitions")):
+        fixed = partial(_fixed_at_a_time, internals.with_fixed_partitions, spark, iter(changes))
+        with (
+            _texts(spark, table, settings) as frame,
+            patch.object(partition_ranges, "BLOCK_BITS", 2),
+            patch.object(partition_ranges, "with_fixed_partitions", fixed),
+            said() as lines,
+        ):
+            found = frame.transform(windows(RISES, ranges=3)).toArrow()
+        assert line in lines[0], lines
+        assert rows(found) == rows(wex.find(RISES, table))
+
+
+def _fixed_at_a_time(
+    fix: Callable[[DataFrame], tuple[DataFrame, int] | None],
+    spark: SparkSession,
+    changes: Iterator[bool],
+    given: DataFrame,
+) -> tuple[DataFrame, int] | None:
+    """Fix partitions; Spark makes two of each file from then on, if the next of some flags says so."""
+    fixed = fix(given)
+    if next(changes):
+        spark.conf.set("spark.sql.files.minPartitionNum", "6")
+    return fixed
+
+
+def files_without_wrong_rows(spark: SparkSession) -> None:
+    """Shuffle rows if Spark leaves out those that are wrong: which ones depends on the columns that it reads."""
+    table = _events_to_write()
+    texts = pc.if_else(pc.equal(table["t"], 450), "?", table["x"].cast(pa.string()))
+    settings = {"openCostInBytes": "128m"}
+    with (
+        _texts(spark, table.set_column(1, "x", texts), settings, mode="dropMalformed") as frame,
+        said() as lines,
+    ):
+        found = frame.transform(windows(RISES, ranges=3)).toArrow()
+    assert "3 ranges" in lines[0], lines
+    assert rows(found) == rows(wex.find(RISES, table.filter(pc.not_equal(table["t"], 450))))
+
+
+RISES = wex.parse("stream s (t int, x int) order by t window w match [x > x[-1]]+")
+
+
+def _events_to_write() -> pa.Table:
+    """Return events whose texts have one length, so that files have."""
+    return pa.table({"t": range(100, 1000), "x": np.random.default_rng(6).integers(0, 9, 900)})
+
+
+@contextmanager
+def _texts(
+    spark: SparkSession, table: pa.Table, settings: dict[str, str], **options: str
+) -> Iterator[DataFrame]:
+    """Yield a DataFrame of three files of text, with some settings of how Spark divides files."""
+    with _file_settings(spark, settings), tempfile.TemporaryDirectory() as folder:
+        for at in range(3):
+            csv.write_csv(
+                table.slice(at * 300, 300),
+                f"{folder}/{at}.csv",
+                csv.WriteOptions(include_header=False, quoting_style="none"),
+            )
+        yield spark.read.schema("t long, x long").options(**options).csv(folder)
 
 
 CASES = [
     ranges_of_time, ranges_of_random_specs, ranges_of_data_that_changes, large_keys, errors_of_large_keys,
     large_keys_of_random_specs, ranges_by_themselves, partitions_that_are_ranges, partitions_that_change,
+    files_that_are_divided_anew, files_without_wrong_rows,
 ]  # fmt: skip

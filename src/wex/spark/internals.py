@@ -75,8 +75,8 @@ def estimated_size(frame: DataFrame) -> int | None:
 def is_only_read(frame: DataFrame, *, filtered: bool = True, files: bool = False) -> bool:
     """Tell whether rows are read from files, tables or memory, at most `filtered`: then reading them again is cheap.
 
-    With `files`, from files alone: these give the rows of a partition in the same order each time, a database may
-    not. Only the plan of a classic session is at hand.
+    With `files`, from files alone that have the same rows whatever columns are read: these give the rows of a
+    partition in the same order each time, a database may not. Only the plan of a classic session is at hand.
     """
     allowed = _READ if filtered else [name for name in _READ if name != "Filter"]
     try:
@@ -84,7 +84,7 @@ def is_only_read(frame: DataFrame, *, filtered: bool = True, files: bool = False
         while nodes:
             node = nodes.pop()
             children = node.children()
-            if children.isEmpty() and files and not _is_file_scan(node):
+            if children.isEmpty() and files and not _has_the_rows_of_files(node):
                 return False
             if not children.isEmpty() and node.nodeName() not in allowed:
                 return False
@@ -94,14 +94,22 @@ def is_only_read(frame: DataFrame, *, filtered: bool = True, files: bool = False
     return True
 
 
-def _is_file_scan(leaf: Any) -> bool:
+def _has_the_rows_of_files(leaf: Any) -> bool:
+    """Tell whether a leaf of a plan reads files, and leaves out no row because of a value in it.
+
+    Spark only sees what is wrong with the columns that it reads.
+    """
     if not leaf.nodeName().startswith("LogicalRelation"):
         return False
-    return bool(leaf.relation().getClass().getSimpleName() == "HadoopFsRelation")
+    relation = leaf.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return False
+    mode = relation.options().get("mode")
+    return not (mode.isDefined() and str(mode.get()).upper() == "DROPMALFORMED")
 
 
-def with_fixed_partitions(frame: DataFrame) -> DataFrame | None:
-    """Return a DataFrame whose rows are in the partitions in which Spark would read them now.
+def with_fixed_partitions(frame: DataFrame) -> tuple[DataFrame, int] | None:
+    """Return a DataFrame whose rows are in the partitions in which Spark would read them now, and their number.
 
     Else Spark divides files anew for each job, by settings and cores that may have changed. None, if that
     cannot be done: only the plan of a classic session is at hand.
@@ -110,10 +118,10 @@ def with_fixed_partitions(frame: DataFrame) -> DataFrame | None:
 
     try:
         rows = frame._jdf.queryExecution().toRdd()  # noqa: SLF001
-        rows.getNumPartitions()  # divides the files
+        partitions = int(rows.getNumPartitions())  # divides the files
         session = frame.sparkSession
         fixed = session._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False)  # noqa: SLF001
-        return DataFrame(fixed, session)
+        return DataFrame(fixed, session), partitions
     except Exception:  # noqa: BLE001  (rows are then shuffled)
         return None
 

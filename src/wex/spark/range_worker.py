@@ -146,9 +146,16 @@ def partition_packets(
     engine = work.engine
     column = engine.stream.order_by[0]
 
+    def named() -> Iterator[pa.Table]:
+        for table in joined(batches, piece):
+            rows = pa.Table.from_arrays(table.columns, names=work.events.names).cast(work.events)
+            if rows.column(column).null_count:  # there was none
+                raise changed()
+            yield rows
+
     def checked() -> Iterator[pa.Table]:
         least, greatest, events = None, None, 0
-        for rows in sorted_blocks(engine, named, block):
+        for rows in sorted_blocks(engine, named(), block):
             times = rows.column(column)
             first, last = numbers(times.take([0, len(times) - 1])).to_pylist()
             if greatest is not None and first <= greatest:
@@ -159,10 +166,6 @@ def partition_packets(
         if (least, greatest, events) != extent:
             raise changed()
 
-    named = (
-        pa.Table.from_arrays(table.columns, names=work.events.names).cast(work.events)
-        for table in joined(batches, piece)
-    )
     yield from _range_rows(engine, placed, checked())
     settle()
 
