@@ -354,3 +354,16 @@ def test_numbers_beyond_64_bits_are_no_witness() -> None:
     assert wex.is_empty(spec).holds is None
     with pytest.raises(wex.WexError, match="no stream with 3 open starts was found"):
         wex.check(spec)["w"].open.witness(3)
+
+
+def test_each_test_of_an_event_is_asked_once() -> None:
+    """Classes are many, and name the same tests again and again: most of the time would go there."""
+    text = "[is_first or y > 3] [x > x[-2] or y < 3] [y = y[-1]]+ [x > x[-1] and y[-1] < 3]"
+    meaning = meaning_of(wex.parse(f"stream s (x int, y int) order by x window w match {text}"))
+    query = Analysis(meaning, 0, Budget.current()).contexts.query
+    for level, default in product(range(query.levels), [False, True]):
+        tried = mock.Mock(return_value=default)
+        query.action(level, tried)
+        asked = [call.args for call in tried.call_args_list]
+        assert asked
+        assert len(asked) == len(set(asked))

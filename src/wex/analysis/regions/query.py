@@ -8,12 +8,12 @@ is part of every query: events come sorted, and keys do not change.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from wex.analysis.rates import NO_RATES, Rates
 from wex.analysis.regions.derived import Derived, DerivedFields, FreeTruth
 from wex.analysis.regions.graph import SILENT
-from wex.automata.explore import explore
+from wex.automata.explore import Exploration, explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
 from wex.compile.stream_order import equal, stream_order
 from wex.spec.types import INT
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from wex.spec.types import Type
 
 Classes = tuple[Guard, ...]
+Test: TypeAlias = "Callable[[Callable[[int], bool]], bool]"
+Tests: TypeAlias = "tuple[Test, ...]"
 
 
 @dataclass(frozen=True)
@@ -84,33 +86,47 @@ class RegionQuery:
         `true` tells which atoms hold at the event.
         """
 
-        def holds(guard: Guard) -> bool:
-            match guard:
-                case terms.Always(value):
-                    return value
-                case terms.Not(operand):
-                    return not holds(operand)
-                case terms.And(parts):
-                    return all(map(holds, parts))
-                case terms.Or(parts):
-                    return any(map(holds, parts))
-                case IsFirst(offset):
-                    return offset == -level
-            return true(guard)
+        atoms, readers, order = self._numbered
+        known: list[bool | None] = [None] * len(atoms)
 
-        if level and not holds(self.order):
+        def holds(atom: int) -> bool:
+            value = known[atom]
+            if value is None:
+                guard = atoms[atom]
+                first = isinstance(guard, IsFirst)
+                value = known[atom] = guard.offset == -level if first else true(guard)
+            return value
+
+        if level and not order(holds):
             return None
         read = []
-        for reader in self.readers:
+        for reader in readers:
             classes = reader[level]
             if classes is None:
                 read.append(SILENT)
                 continue
-            chosen = next((cls for cls, guard in enumerate(classes) if holds(guard)), None)
+            chosen = next((cls for cls, test in enumerate(classes) if test(holds)), None)
             if chosen is None:
                 return None
             read.append(chosen)
         return tuple(read)
+
+    @cached_property
+    def _numbered(self) -> tuple[Sequence[Guard], Sequence[Sequence[Tests | None]], Test]:
+        """Return all atoms, and tests of the guards of the readers and of the order, which ask for their numbers.
+
+        Guards of classes share their atoms, and are evaluated far more often than there are atoms.
+        """
+        atoms: Exploration[Guard, None] = Exploration()
+        seen: dict[int, Tests] = {}  # by the identity of classes: most levels have the same
+
+        def tests(classes: Classes) -> Tests:
+            if id(classes) not in seen:
+                seen[id(classes)] = tuple(_test(guard, atoms) for guard in classes)
+            return seen[id(classes)]
+
+        readers = [[own and tests(own) for own in reader] for reader in self.readers]
+        return atoms.states, readers, _test(self.order, atoms)
 
     def guards_of(self, level: int, action: Action) -> list[Guard]:
         """Return the guards that hold when an action is read at a level."""
@@ -203,6 +219,24 @@ def query_of(
         derived,
         loose=units is not None or derived is not None,
     )
+
+
+def _test(guard: Guard, atoms: Mapping[Guard, int]) -> Test:
+    """Return a function that tells whether a guard holds, given one that tells it of atoms by their numbers."""
+    match guard:
+        case terms.Always(value):
+            return lambda _: value
+        case terms.Not(operand):
+            inner = _test(operand, atoms)
+            return lambda holds: not inner(holds)
+        case terms.And(parts):
+            every = [_test(part, atoms) for part in parts]
+            return lambda holds: all(test(holds) for test in every)
+        case terms.Or(parts):
+            some = [_test(part, atoms) for part in parts]
+            return lambda holds: any(test(holds) for test in some)
+    number = atoms[guard]
+    return lambda holds: holds(number)
 
 
 def _is_added(field: terms.Field) -> bool:
