@@ -149,9 +149,8 @@ def _before_borders(partitions: list[_Partition], rows: int) -> list[tuple[float
     events = np.concatenate([partition.events for partition in partitions])
     ends = np.cumsum(events)
     begins = np.cumsum([len(partition.least) for partition in partitions])[:-1]
-    # Rows of one time may be in several blocks, so one block more.
-    blocks = np.searchsorted(ends, ends[begins - 1] - rows, side="right") - 1
+    blocks = np.searchsorted(ends, ends[begins - 1] - rows, side="right")
     return [
-        (least[max(block, 0)].item(), least[begin].item())
+        (least[block].item(), least[begin].item())
         for block, begin in zip(blocks.tolist(), begins.tolist(), strict=True)
     ]

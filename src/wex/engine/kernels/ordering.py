@@ -178,7 +178,7 @@ def risen(steps: NDArray[np.uint16], first: int, step: int) -> Ints:
     last = np.int64(first)
     for row in range(len(steps)):
         if row:
-            last += steps[row] * step
+            last += np.int64(steps[row]) * step
         numbers[row] = last
     return numbers
 
