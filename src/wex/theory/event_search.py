@@ -9,7 +9,14 @@ import z3
 
 from wex.theory.projection import PER_QUESTION, PER_STEP, SECOND, Symbols
 from wex.theory.samples import Samples, numbers_to_try, samples_of
-from wex.theory.solver import UndecidedError, new_solver, own_context, value_in, work_of
+from wex.theory.solver import (
+    UndecidedError,
+    new_solver,
+    own_context,
+    simple_solver,
+    value_in,
+    work_of,
+)
 from wex.theory.terms import (
     Field,
     Guard,
@@ -40,7 +47,7 @@ class EventSearch:
         self.hard = False  # whether a question takes long, so that few are asked
         self.context = own_context()
         with self.context:
-            self.solver = new_solver(self.context)
+            self.solver = simple_solver(self.context)
         self.variables: dict[tuple[int, str], tuple[Field, z3.ExprRef]] = {}
 
     def symbols(self, lookback: int, level: int, number: Callable[[int], int]) -> Symbols:
@@ -91,13 +98,9 @@ class EventSearch:
 
     def events(self, count: int, constants: Mapping[str, Sequence[Value]]) -> list[Event] | None:
         """Return events that satisfy all formulas, or None if there are none."""
-        with self.context:
-            answer = self.solver.check()
-            if answer == z3.unknown:
-                raise UndecidedError(self.solver.reason_unknown())
-            if answer == z3.unsat:
-                return None
-            model = self.solver.model()
+        model = self._model()
+        if model is None:
+            return None
         chosen: dict[str, list[Value]] = {}
         events: list[dict[str, Value]] = [{} for _ in range(count)]
         names: dict[int | Fraction, str] = {code: text for text, code in self.codes.items()}
@@ -115,6 +118,18 @@ class EventSearch:
             last.append(value)
             events[number][name] = value
         return list(events)
+
+    def _model(self) -> z3.ModelRef | None:
+        """Return a model of all formulas, or None if there is none."""
+        with self.context as context:
+            solver, answer = self.solver, self.solver.check()
+            if answer == z3.unknown:  # products may need z3's tactics
+                solver = new_solver(context)
+                solver.add(self.solver.assertions())
+                answer = solver.check()
+            if answer == z3.unknown:
+                raise UndecidedError(solver.reason_unknown())
+            return solver.model() if answer == z3.sat else None
 
     def _preferred(
         self, variable: z3.ExprRef, candidates: Iterable[Fraction]

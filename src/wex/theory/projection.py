@@ -23,6 +23,7 @@ from wex.theory.solver import (
     limited,
     new_solver,
     own_context,
+    simple_solver,
     work_of,
 )
 from wex.theory.terms import (
@@ -211,7 +212,7 @@ class Prover:
         self.context = own_context()
         self.count = count
         with self.context:
-            self.solver = limited(z3.SimpleSolver(ctx=self.context))
+            self.solver = simple_solver(self.context)
         self._answers: dict[tuple[int, ...], tuple[bool, object]] = {}
 
     def satisfiable(self, *formulas: Formula) -> bool:

@@ -138,27 +138,18 @@ def _release_all() -> None:
 at_fork(_acquire_all, _release_all)
 
 
-class Solver(z3.Solver):  # type: ignore[misc]
-    """A solver that gives up for want of resources only if it has used them.
-
-    Now and then z3 cancels the easiest question in a context that has answered many before. An answer
-    would then depend on what a process has done so far; asked again, the question is answered.
-    """
-
-    def check(self, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
-        """Return whether the formulas can hold."""
-        before = work_of(self)
-        answer = super().check(*assumptions)
-        if answer == z3.unknown and work_of(self) - before < RESOURCES // 2:
-            answer = super().check(*assumptions)
-        return answer
-
-
-def new_solver(context: SolverContext) -> Solver:
+def new_solver(context: SolverContext) -> z3.Solver:
     """Return a solver without formulas, with a limit on its work."""
-    solver = Solver(ctx=context)
-    limited(solver)
-    return solver
+    return limited(z3.Solver(ctx=context))
+
+
+def simple_solver(context: SolverContext) -> z3.Solver:
+    """Return a solver that leaves z3's tactics out: it is faster where questions are many, or easy.
+
+    The tactics write whole numbers that have bounds as bits, 64 for those of an event. Then the easiest
+    question takes tens of thousands of variables, and one in some thousands has no answer within its limit.
+    """
+    return limited(z3.SimpleSolver(ctx=context))
 
 
 def work_of(solver: z3.Solver) -> int:
@@ -380,7 +371,7 @@ def assignments(
     with context:
         marks = [z3.Bool(f"guard{index}", context) for index in range(len(guards))]
         literals = [(z3.Not(mark), mark) for mark in marks]
-        solver = limited(z3.SimpleSolver(ctx=context))
+        solver = simple_solver(context)
         for mark, guard in zip(marks, guards, strict=True):
             solver.add(mark == translation.guard(guard))
         solver.add(translation.constraints())
