@@ -68,5 +68,5 @@ def test_easy_questions_about_events_take_little_work() -> None:
     with own_context() as context:
         solver = z3.Solver(ctx=context)
         before = work_of(solver)
-        held.witness(held.bound)
+        assert held.witness(2).num_rows >= 2
         assert work_of(solver) - before < 20_000
