@@ -85,7 +85,6 @@ class RegionQuery:
 
         `true` tells which atoms hold at the event.
         """
-
         atoms, readers, order = self._numbered
         known: list[bool | None] = [None] * len(atoms)
 
