@@ -162,6 +162,32 @@ def test_reasons(window: str, held: str, overlap: str) -> None:
     assert (report.held.reason, report.overlap.reason) == (held, overlap)
 
 
+@pytest.mark.parametrize(
+    ("type_", "asked"),
+    [
+        ("timestamp", "hour({}) > 6"),
+        ("timestamp", "minute({}) = 30 or second({}) < 5"),
+        ("timestamp", "weekday({}) > 5"),
+        ("timestamp", "month({}) > 6 and year({}) != 1970"),
+        ("date", "day({}) > 6"),
+        ("int", "{} // 3600000000 % 24 > 6"),
+        ("int", "({} % 7 + 3) // 2 > 3"),
+    ],
+)
+def test_predicates_that_nobody_wrote_are_said_as_one_would_write_them(
+    type_: str, asked: str
+) -> None:
+    """What the next event asks of this one is part of its letter."""
+    before = asked.replace("{}", "x[-1]")
+    spec = f"stream s (x {type_}, b bool) window w match any [{before}] any* [b]"
+    reason = wex.check(spec)["w"].held.reason
+    assert "every repetition of [" in reason
+    now = reason.replace(before, "")
+    for part in asked.replace("{}", "x").replace(" or ", " and ").split(" and "):
+        assert part in now
+    assert "timestamp" not in now
+
+
 def test_verdicts_are_texts_too() -> None:
     answer = wex.check(f"{X} window w match any+")["w"].open
     assert (answer.what, answer.verdict, answer.growth) == ("open starts", "unbounded", "linear")

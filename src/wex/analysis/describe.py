@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from wex.analysis.regions.graph import SILENT
@@ -23,14 +22,17 @@ from wex.theory.terms import (
     Field,
     IsNull,
     Like,
+    Local,
     Not,
     Or,
     Truth,
     fields,
 )
+from wex.theory.translate import part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Iterator, Sequence
+    from fractions import Fraction
 
     import pyarrow as pa
 
@@ -81,35 +83,52 @@ def _in_words(guard: Guard) -> tree.Expr:
         case Or(parts):
             return tree.Or(tuple(map(_in_words, parts)))
         case Comparison(op, left, right):
-            types = {field.type for field in fields(guard)}
-            return tree.Compare((_value(left, types), _value(right, types)), (op,))
+            return tree.Compare((_value(left, right), _value(right, left)), (op,))
     raise TypeError(guard)
 
 
-def _value(term: Term, types: Set[Type]) -> tree.Expr:
-    """Return a field or a constant, which has the type of the field that it is compared with."""
+def _value(term: Term, other: Term | None = None) -> tree.Expr:
+    """Return a value as it is written; a constant has the type of the `other` one, if that is a field."""
+    if (part := part_of(term)) is not None:
+        name, moment = part
+        return tree.Call(tree.Name(name), tuple(_moment(moment)))
     match term:
         case Field(name, offset):
             return tree.Ref(name, offset)
         case Arithmetic(op, left, right):
-            return tree.Binary(op, _value(left, types), _value(right, types))
-        case Constant(bool(value)):
+            return tree.Binary(op, _value(left), _value(right))
+        case Constant(value):
+            return _constant(value, other.type if isinstance(other, Field) else None)
+    raise TypeError(term)
+
+
+def _moment(term: Term) -> Iterator[tree.Expr]:
+    """Yield a point in time, and the zone whose clocks are asked."""
+    match term:
+        case Local(value, zone):
+            yield _value(value)
+            yield tree.Text(zone)
+        case _:
+            yield _value(term)
+
+
+def _constant(value: int | Fraction | str | bool, type_: Type | None) -> tree.Expr:
+    match value:
+        case bool():
             return tree.Bool(value)
-        case Constant(int(value)) if TIMESTAMP in types:
+        case int() if type_ == TIMESTAMP:
             moment = EPOCH + timedelta(microseconds=value)
             return tree.Moment(tree.Name("timestamp"), moment.isoformat(sep=" "))
-        case Constant(int(value)) if DATE in types:
+        case int() if type_ == DATE:
             day = (EPOCH + timedelta(days=value)).date()
             return tree.Moment(tree.Name("date"), day.isoformat())
-        case Constant(int(value)) if DURATION in types:
+        case int() if type_ == DURATION:
             return tree.Duration(tree.Int(value), tree.Name("microseconds"))
-        case Constant(int(value)):
+        case int():
             return tree.Int(value)
-        case Constant(str(value)):
+        case str():
             return tree.Text(value)
-        case Constant(Fraction() as value):
-            return tree.Real(Decimal(value.numerator) / value.denominator)
-    raise TypeError(term)
+    return tree.Real(Decimal(value.numerator) / value.denominator)
 
 
 def repetition_in_words(meaning: Meaning, window: AnalysedWindow, cycle: Sequence[Edge]) -> str:

@@ -160,6 +160,46 @@ def _part(
 _MOST = {"hour": 24, "minute": 60, "second": 60}
 
 
+def part_of(term: Term) -> tuple[str, Term] | None:
+    """Return which part of the clock or the calendar a term is, and of which moment; None: of none.
+
+    >>> ts = terms.Field("ts", -1, TIMESTAMP)
+    >>> [part_of(_part(part, tree.Ref("ts", -1), (), {"ts": TIMESTAMP})) == (part, ts) for part in ("hour", "weekday")]
+    [True, True]
+    """
+    match term:
+        case terms.Calendar(part, days):
+            moment = _day_of(days)
+            return None if moment is None else (part, moment)
+        case terms.Arithmetic("+", terms.Arithmetic("%", since, Constant(7)), Constant(1)):
+            match since:
+                case terms.Arithmetic("+", days, Constant(3)) if moment := _day_of(days):
+                    return "weekday", moment
+        case terms.Arithmetic("%", terms.Arithmetic("//", moment, Constant(size)), Constant(most)):
+            part = next(
+                (name for name in CLOCK_PARTS if (UNITS[name], _MOST[name]) == (size, most)), None
+            )
+            return (part, moment) if part is not None and _is(moment, TIMESTAMP) else None
+    return None
+
+
+def _day_of(days: Term) -> Term | None:
+    """Return the moment of which a term is the day, a date or a timestamp; None: it is no day."""
+    match days:
+        case terms.Arithmetic("//", moment, Constant(size)) if size == DAY:
+            return moment if _is(moment, TIMESTAMP) else None
+    return days if _is(days, DATE) else None
+
+
+def _is(moment: Term, type_: Type) -> bool:
+    match moment:
+        case terms.Field():
+            return moment.type == type_
+        case terms.Local():
+            return type_ == TIMESTAMP
+    return False
+
+
 def _constant_or(term: terms.Local | terms.Calendar) -> Term:
     """Return the value of a term whose argument is constant; otherwise the term."""
     if not isinstance(term.value, Constant):
