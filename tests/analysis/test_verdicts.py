@@ -274,3 +274,16 @@ def test_many_streams_are_tried_with_one_plan() -> None:
         assert wex.check(spec)["w"].held.bound == 3
     assert runs.call_count > 50
     assert (plans.call_count, letters.call_count) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        "[n > 9223372036854775800] any [n + 100 > n[-1]]",
+        "[n > 9223372036854775800] any* [n + 100 > n[-1] and b]",
+    ],
+)
+def test_streams_that_64_bits_cannot_compute_are_no_examples(match: str) -> None:
+    spec = f"stream s (n int, b bool) window w match {match} keep leftmost"
+    assert wex.check(spec)["w"].held.bound is not None
+    assert wex.find(spec, {"n": [1], "b": [True]}).num_rows == 0

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from wex.analysis.witness import concrete_streams, conforming_stream, run_alone
+from wex.analysis.witness import concrete_streams, run_alone
 from wex.engine.state import schema
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def stream_holding(analysis: Analysis, contexts: Contexts, n: int) -> list[Event
             streams = concrete_streams(contexts, [*path, edge])
             if streams is None:
                 continue
-            if not conforming_stream(analysis.meaning, streams[0]):
-                continue  # contexts do not know rates, and the engine refuses such a stream
             held = held_after(analysis, streams[0])
+            if held is None:
+                continue  # contexts know neither rates nor the limits of numbers
             if len(held.starts) >= n:
                 return streams[0]
             if (edge.to, held.alike) not in known:
@@ -64,9 +64,12 @@ def stream_holding(analysis: Analysis, contexts: Contexts, n: int) -> list[Event
     return None
 
 
-def held_after(analysis: Analysis, events: Sequence[Event]) -> Held:
-    """Return what the engine holds after the last of some events."""
-    running, windows = run_alone(analysis.meaning, analysis.index, events)
+def held_after(analysis: Analysis, events: Sequence[Event]) -> Held | None:
+    """Return what the engine holds after the last of some events; None if it refuses them."""
+    run = run_alone(analysis.meaning, analysis.index, events)
+    if run is None:
+        return None
+    running, windows = run
     last = len(events) - 1
     ended = {
         row["start_index"]

@@ -299,7 +299,8 @@ class Analysis(Subject):
         if replayed_windows(self.meaning, self.index, events) is None:
             return None  # it does not conform
         if compile_window(self.meaning, self.index, least=True).clauses.drops_starts_late:
-            held = len(held_after(self, events).starts)  # which starts go is known after a batch
+            after = held_after(self, events)  # which starts go is known after a batch
+            held = 0 if after is None else len(after.starts)
         else:
             held = len(held_starts(self.meaning, self.index, events))
         return events if held >= n else None

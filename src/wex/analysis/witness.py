@@ -339,25 +339,32 @@ def _winning(starts: dict[int, int], order: HeldOrder) -> dict[int, int]:
 
 def held_by_engine(meaning: Meaning, index: int, events: Sequence[Event]) -> int | None:
     """Return how many starts the engine holds at the end of a stream; None if it does not conform."""
-    if conforming_stream(meaning, events) is None:
-        return None
-    return run_alone(meaning, index, events)[0].held()
+    run = run_alone(meaning, index, events)
+    return None if run is None else run[0].held()
 
 
 def ends_reported_last(meaning: Meaning, index: int, events: Sequence[Event]) -> list[int]:
     """Return the ends of the windows that the engine reports with the last event of a stream."""
-    ends: list[int] = run_alone(meaning, index, events)[1]["end_index"].to_pylist()
-    return ends
+    run = run_alone(meaning, index, events)
+    return [] if run is None else run[1]["end_index"].to_pylist()
 
 
 def run_alone(
     meaning: Meaning, index: int, events: Sequence[Event]
-) -> tuple[RunningStreams, pa.Table]:
-    """Run one window over some events; return its stream, and the windows that the last event reports."""
+) -> tuple[RunningStreams, pa.Table] | None:
+    """Run one window over some events; return its stream, and the windows that the last event reports.
+
+    None if they are not one stream that conforms, or a predicate has no result in 64 bits.
+    """
+    if conforming_stream(meaning, events) is None:
+        return None
     streams, table = _stream_of_window(meaning, index), table_of(meaning, events)
-    with interpreted():
-        streams.feed(table.slice(0, len(events) - 1))
-        return streams, streams.feed(table.slice(len(events) - 1))
+    try:
+        with interpreted():
+            streams.feed(table.slice(0, len(events) - 1))
+            return streams, streams.feed(table.slice(len(events) - 1))
+    except DataError:
+        return None
 
 
 def _stream_of_window(meaning: Meaning, index: int) -> RunningStreams:
