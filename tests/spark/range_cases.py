@@ -477,8 +477,8 @@ def partitions_that_change(spark: SparkSession) -> None:
 def _fixed(
     fix: Callable[[DataFrame], tuple[DataFrame, int] | None], other: DataFrame, given: DataFrame
 ) -> tuple[DataFrame, int] | None:
-    """Fix the partitions of other data than that of the first pass, which reads blocks of times."""
-    return fix(given if "block" in given.columns else other.toDF(*given.columns))
+    """Fix the partitions of other data than that of the first pass."""
+    return fix(other.toDF(*given.columns))
 
 
 def files_that_are_divided_anew(spark: SparkSession) -> None:

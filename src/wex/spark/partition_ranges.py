@@ -66,12 +66,13 @@ def found_ranges(
     """Return the ranges that the partitions of a stream are; None, if they are not, or too few for the tasks."""
     if not is_only_read(rows, files=True):
         return None
-    # Both before the job and at once: cores may come, by whose number Spark divides files.
-    fixed, blocks = with_fixed_partitions(rows), with_fixed_partitions(_blocks(rows, order))
-    if fixed is None or blocks is None or fixed[1] != blocks[1]:
+    fixed = with_fixed_partitions(rows)
+    partitions = None if fixed is None else _ordered_partitions(rows, order)
+    if fixed is None or partitions is None or not tasks <= len(partitions) <= MOST_RANGES:
         return None
-    partitions = _ordered_partitions(blocks[0], order)
-    if partitions is None or not tasks <= len(partitions) <= MOST_RANGES:
+    # Cores may have come meanwhile, by whose number Spark divides files: then the job has seen other partitions.
+    again = with_fixed_partitions(rows.select("*"))  # `rows` itself is divided already
+    if again is None or again[1] != fixed[1]:
         return None
     extents = {partition.number: partition.extent for partition in partitions}
     events = [extent.events for extent in extents.values()]
@@ -83,15 +84,12 @@ def found_ranges(
     return PartitionRanges(fixed[0], extents, cuts)
 
 
-def _blocks(rows: DataFrame, order: Order) -> DataFrame:
-    """Return the number of the block of each row, and its time."""
-    block = F.shiftright(F.monotonically_increasing_id(), BLOCK_BITS)
-    return rows.select(block.alias("block"), F.col(order.name).alias("time"))
-
-
-def _ordered_partitions(blocks: DataFrame, order: Order) -> list[_Partition] | None:
+def _ordered_partitions(rows: DataFrame, order: Order) -> list[_Partition] | None:
     """Return the partitions in the order of time; None, if they overlap or their blocks are not in order."""
-    found = blocks.groupBy("block").agg(
+    time = F.col(order.name)
+    block = F.shiftright(F.monotonically_increasing_id(), BLOCK_BITS)
+    blocks = rows.select(block.alias("block"), time.alias("time")).groupBy("block")
+    found = blocks.agg(
         F.min("time").alias("least"),
         F.max("time").alias("greatest"),
         F.count("time").alias("known"),
