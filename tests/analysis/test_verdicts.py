@@ -10,7 +10,8 @@ import pytest
 import wex
 from wex import examples
 from wex.analysis import witness
-from wex.compile import assumptions
+from wex.stages import plan_of
+from wex.theory.letters import letters_of
 
 AB = "stream s (x enum('a', 'b'))"
 X = "stream s (x real)"
@@ -265,10 +266,10 @@ def test_many_streams_are_tried_with_one_plan() -> None:
     steps = "assume [0 <= n and n <= 5]*"
     spec = f"stream s (n int) {steps} window w match [n > n[-1]] any* [n < n[-1]] keep leftmost"
     with (
-        mock.patch.object(witness, "plan_of", wraps=witness.plan_of) as plans,
+        mock.patch("wex.analysis.witness.plan_of", wraps=plan_of) as plans,
         mock.patch.object(witness, "run_alone", wraps=witness.run_alone) as runs,
         mock.patch("wex.analysis.held_search.run_alone", runs),
-        mock.patch.object(assumptions, "letters_of", wraps=assumptions.letters_of) as letters,
+        mock.patch("wex.compile.assumptions.letters_of", wraps=letters_of) as letters,
     ):
         assert wex.check(spec)["w"].held.bound == 3
     assert runs.call_count > 50

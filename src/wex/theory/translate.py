@@ -171,15 +171,16 @@ def part_of(term: Term) -> tuple[str, Term] | None:
         case terms.Calendar(part, days):
             moment = _day_of(days)
             return None if moment is None else (part, moment)
-        case terms.Arithmetic("+", terms.Arithmetic("%", since, Constant(7)), Constant(1)):
-            match since:
-                case terms.Arithmetic("+", days, Constant(3)) if moment := _day_of(days):
-                    return "weekday", moment
+        case terms.Arithmetic(
+            "+",
+            terms.Arithmetic("%", terms.Arithmetic("+", days, Constant(3)), Constant(7)),
+            Constant(1),
+        ):
+            moment = _day_of(days)
+            return None if moment is None else ("weekday", moment)
         case terms.Arithmetic("%", terms.Arithmetic("//", moment, Constant(size)), Constant(most)):
-            part = next(
-                (name for name in CLOCK_PARTS if (UNITS[name], _MOST[name]) == (size, most)), None
-            )
-            return (part, moment) if part is not None and _is(moment, TIMESTAMP) else None
+            parts = [name for name in CLOCK_PARTS if (UNITS[name], _MOST[name]) == (size, most)]
+            return (parts[0], moment) if parts and _is(moment, TIMESTAMP) else None
     return None
 
 

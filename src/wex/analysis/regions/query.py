@@ -91,9 +91,12 @@ class RegionQuery:
         def holds(atom: int) -> bool:
             value = known[atom]
             if value is None:
-                guard = atoms[atom]
-                first = isinstance(guard, IsFirst)
-                value = known[atom] = guard.offset == -level if first else true(guard)
+                match atoms[atom]:
+                    case IsFirst(offset):
+                        value = offset == -level
+                    case guard:
+                        value = true(guard)
+                known[atom] = value
             return value
 
         if level and not order(holds):
@@ -124,7 +127,9 @@ class RegionQuery:
                 seen[id(classes)] = tuple(_test(guard, atoms) for guard in classes)
             return seen[id(classes)]
 
-        readers = [[own and tests(own) for own in reader] for reader in self.readers]
+        readers = [
+            [None if own is None else tests(own) for own in reader] for reader in self.readers
+        ]
         return atoms.states, readers, _test(self.order, atoms)
 
     def guards_of(self, level: int, action: Action) -> list[Guard]:
