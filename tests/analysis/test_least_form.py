@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from itertools import accumulate
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -18,6 +19,7 @@ from wex.analysis.answers import Verdict
 from wex.analysis.least_form import in_time, pruned_window
 from wex.analysis.pruning import Vain
 from wex.analysis.regions.graph import Budget
+from wex.analysis.regions.query import RegionQuery
 from wex.analysis.verdicts import Analysis
 from wex.reference.find import find_by_definition
 from wex.spec import meaning
@@ -282,6 +284,28 @@ def test_starts_are_held_only_at_times_that_can_end() -> None:
             processor.feed(pa.table({"ts": ts, "n": [1], "b": [True]}))
             held.append(processor.held())
         assert held == expected, match
+
+
+def test_a_plan_takes_few_steps_where_many_parts_of_events_are_asked_for() -> None:
+    """Each is a field of its own, and any value may follow any other: events are too many to try all."""
+    parts = [
+        "hour(ts)",
+        "minute(ts)",
+        "second(ts)",
+        "weekday(ts)",
+        "month(ts)",
+        "day(ts)",
+        "year(ts)",
+    ]
+    asked = [
+        f"{part} in (3, 5)" for part in [*parts, *(f"n % {number}" for number in range(6, 11))]
+    ]
+    before = " or ".join(asked).replace("ts", "ts[-1]").replace("n %", "n[-1] %")
+    with mock.patch.object(
+        RegionQuery, "action", autospec=True, side_effect=RegionQuery.action
+    ) as tried:
+        plan_of(f"{CLOCK} [b] any* [{before}]")
+    assert 0 < tried.call_count < 100_000
 
 
 CLOCK_PREDICATES = [

@@ -15,6 +15,7 @@ from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, islice, product
+from math import prod
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from wex.analysis.graphs import TooManyError
@@ -46,6 +47,7 @@ Node: TypeAlias = tuple[int, tuple[int, ...], int]  # a level, a block of each g
 SHARE = 0.7  # of the steps of a budget: the rest is for refinement
 VALUES_IN_STEP = 3  # that a type compares in a step of the usual time
 PER_STEP = 4  # events that are tried in one step of a budget
+MOST_PER_STEP = 64  # combinations of the steps of groups, also of those that no event has
 PER_TYPE = 8  # steps that it takes to find the places of a value among those that it meets
 LOOSE = "some order types"  # the method where some tests are free
 MOST_TRIED = 8  # sets of free tests of one size
@@ -118,12 +120,16 @@ class OrderRegions(RegionGraph):
         numbers: Exploration[Node, None] = Exploration([initial])
         rows: list[list[Step]] = []
         for node in numbers:
-            tried = 0
+            self.budget.check(share=SHARE)
+            if prod(map(len, self._edges(node))) > MOST_PER_STEP * self.budget.work:
+                self.budget.give_up()
+                raise TooManyError
             steps: dict[Step, None] = {}
-            for action, after, _ in self._steps(node):
-                tried += 1
+            # Groups are many where each value of the clock is one: a single node may take all steps.
+            for tried, (action, after, _) in enumerate(self._steps(node), 1):
                 steps[action, numbers[after]] = None
-            self.budget.check(steps=1 + tried // PER_STEP, share=SHARE)
+                if not tried % PER_STEP:
+                    self.budget.check(share=SHARE)
             rows.append(list(steps))
         self.numbers = numbers
         levels = [level for level, _, _ in numbers.states]
@@ -136,13 +142,16 @@ class OrderRegions(RegionGraph):
             self.edges[block] = sorted({(action, self.block[to]) for action, to in row})
             self.level[block] = levels[number]
 
+    def _edges(self, node: Node) -> list[Sequence[GroupStep]]:
+        """Return the steps of each group from a node."""
+        return [group.edges[block] for group, block in zip(self.groups, node[1], strict=True)]
+
     def _steps(self, node: Node) -> Iterator[tuple[Action, Node, GroupSteps]]:
         """Yield what is read, the node after it, and the steps of the groups, for each event."""
-        level, blocks, past = node
+        level, _, past = node
         top = min(level + 1, self.query.levels - 1)
         kept = past << 1 & self._shifted
-        edges = (group.edges[block] for group, block in zip(self.groups, blocks, strict=True))
-        for steps in product(*edges):
+        for steps in product(*self._edges(node)):
             bits = 0
             for own, _ in steps:
                 bits |= own
