@@ -1,8 +1,8 @@
-"""Which starts earlier ones dominate: by a search of all continuations, and as a closure."""
+"""Which starts others dominate: by a search of all continuations, and as a closure."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -16,7 +16,10 @@ from wex.automata.dominance import Dominance, dominance
 from wex.automata.explore import backwards, shortest
 
 CLASSES = 2
-Node = tuple[frozenset[int], int]  # the states of earlier starts, and that of a later one
+States = frozenset[int]
+Node = tuple[
+    States, int, States
+]  # the states of earlier starts, that of a start, and those of later ones
 
 
 class Automaton(NamedTuple):
@@ -36,37 +39,45 @@ class Automaton(NamedTuple):
         assert found is not None
         return found
 
-    def can_win(self, earlier: frozenset[int], later: int) -> bool:
-        """Tell by a search whether a start has a window in spite of earlier ones; without any it has."""
-        if not earlier:
+    def can_win(self, earlier: States, own: int, later: States) -> bool:
+        """Tell by a search whether a start has a window in spite of others; alone it has."""
+        if not (earlier or later):
             return True
 
-        def ends(states: frozenset[int]) -> bool:
+        def ends(states: States) -> bool:
             return any(self.final[state] for state in states)
 
         def wins(node: Node) -> bool:
             return self.final[node[1]] and not ends(node[0])
 
         def moved(node: Node) -> list[Node]:
-            """Return what an event can lead to, unless a window of an earlier start removes all before it."""
+            """Return what an event can lead to, unless a window of another start removes all before it."""
+            earlier, own, later = node
             return [
-                (frozenset(self.moves[state][cls] for state in node[0]) - {-1}, after)
-                for cls, after in enumerate(self.moves[node[1]])
+                (self._after(earlier, cls), after, self._after(later, cls))
+                for cls, after in enumerate(self.moves[own])
                 if after >= 0
-                and not (self.cuts and self.until and self.until[cls] and ends(node[0]))
+                and not (self.cuts and self.until and self.until[cls] and ends(earlier | later))
             ]
 
         def successors(node: Node) -> list[tuple[None, Node]]:
             removed = self.cuts and self.until is None
-            return [(None, after) for after in moved(node) if not (removed and ends(after[0]))]
+            return [
+                (None, after)
+                for after in moved(node)
+                if not (removed and ends(after[0] | after[2]))
+            ]
 
         def won(node: Node) -> bool:
-            """Tell whether the later start wins with its last event, by `until`, or with the next one."""
+            """Tell whether the start wins with its last event, by `until`, or with the next one."""
             if self.until is not None:
                 return wins(node) and (self.or_end or any(self.until))
             return any(map(wins, moved(node)))
 
-        return shortest([(None, (earlier, later))], successors, won) is not None
+        return shortest([(None, (earlier, own, later))], successors, won) is not None
+
+    def _after(self, states: States, cls: int) -> States:
+        return frozenset(self.moves[state][cls] for state in states) - {-1}
 
 
 @st.composite
@@ -94,7 +105,9 @@ def test_a_start_is_dominated_if_it_wins_in_no_continuation(
 ) -> None:
     found, order = automaton.dominance(), data.draw(orders(automaton))
     expected = [
-        state for at, state in enumerate(order) if automaton.can_win(frozenset(order[:at]), state)
+        state
+        for at, state in enumerate(order)
+        if automaton.can_win(frozenset(order[:at]), state, frozenset(order[at + 1 :]))
     ]
     assert found.left(order) == expected
 
@@ -104,8 +117,14 @@ def test_lists_and_arrays_have_the_same_answers(automaton: Automaton, data: st.D
     with patch.object(module, "MOST_SETS", data.draw(st.sampled_from([512, 2, 0]))):
         found = automaton.dominance()
     order = data.draw(orders(automaton))
-    earlier = [sum(1 << state for state in order[:at]) for at in range(len(order))]
-    dominated = found.dominated(np.array(earlier, np.uint64), np.array(order, np.int64))
+    earlier, later = (
+        np.array([sum(1 << state for state in states) for states in some], np.uint64)
+        for some in (
+            [order[:at] for at in range(len(order))],
+            [order[at + 1 :] for at in range(len(order))],
+        )
+    )
+    dominated = found.dominated(earlier, np.array(order, np.int64), later)
     assert found.left(order) == [s for s, lost in zip(order, dominated, strict=True) if not lost]
 
 
@@ -154,8 +173,9 @@ def test_a_start_that_a_single_one_dominates_is_dominated_by_all(
         by_pairs = automaton.dominance()
     order = data.draw(orders(automaton))
     assert set(automaton.dominance().left(order)) <= set(by_pairs.left(order))
-    for one, two in product(automaton.entered, repeat=2):
-        assert by_pairs.left([one, two]) == automaton.dominance().left([one, two])
+    for one, two in permutations(automaton.entered, 2):
+        left = automaton.dominance().left([one, two])
+        assert by_pairs.left([one, two]) in ([left] if one in left else [left, [one, two]])
 
 
 @pytest.mark.parametrize(("periods", "left"), [((2, 3, 5), 1), ((2, 3, 5, 7, 11), 5)])

@@ -17,6 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from wex.analysis.counting.ordered import StartLists
 from wex.analysis.deadlines import late_places
 from wex.analysis.graphs import TooManyError
 from wex.analysis.pruning import (
@@ -82,7 +83,8 @@ WHOLE_AS_FLOATS = 2**53  # up to here floats have every whole number
 def least_form(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window with the same windows on every stream, which holds no more starts."""
     if compiled.preference is None:
-        return in_time(pruned_window(compiled)[0])[0]
+        timely, _ = in_time(pruned_window(compiled)[0])
+        return in_order(timely)
     if compiled.clauses.having:
         return compiled  # any window may be denied, so that any way may be taken
     ordered, vain = pruned_window(compiled, by_preference=True)
@@ -172,6 +174,40 @@ def in_time(
             if timely is not None and best is compiled:
                 best = reduce_window(timely)
     return best, is_late
+
+
+def in_order(compiled: CompiledWindow) -> CompiledWindow:
+    """Return a window of `keep longest` or `disjoint` with states that show which starts never win.
+
+    The engine compares the states of starts, with all letters that can follow. So it may hold a start
+    that others win against on all streams, until states are told apart by what streams can follow.
+    """
+    best = compiled
+    if not compiled.clauses.single:
+        return compiled
+    with suppress(TooManyError, UndecidedError, LimitError):
+        least = None
+        for source, places in _sources(compiled, by_preference=False):
+            if least is None:
+                least = _beaten(places)
+            if not least:
+                break
+            told_apart = PrunedForm(places, Knowledge(places, by_letters=True, strict=True))
+            smaller = told_apart.window(source)
+            if smaller is None:
+                continue
+            smaller = reduce_window(smaller)
+            after = places_of(smaller, loose=places.contexts.query.loose)
+            if after is not None and (beaten := _beaten(after)) < least:
+                best, least = smaller, beaten
+    return best
+
+
+def _beaten(places: Places) -> int:
+    """Return how many starts more may be held than are open."""
+    budget = Budget(work=EFFORT)
+    held = StartLists(places.starts, budget, held=True)
+    return held.most - StartLists(places.starts, budget).most
 
 
 def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledWindow:

@@ -1,18 +1,21 @@
-"""Which starts can never win, because earlier ones always do: for `keep longest` and `keep disjoint`.
+"""Which starts can never win, because others always do: for `keep longest` and `keep disjoint`.
 
 Of windows that end together the one with the earliest start is kept. So a start is *dominated* by
 earlier ones of its stream if at each of its ends, however the stream goes on, one of them ends, too: not
-always the same one. Under `keep disjoint` it is enough if one ends with it or before: the window that is
-kept then removes all.
+always the same one. Under `keep disjoint` it is enough if one ends with it or before, and for a later
+start, if it ends before: the window that is kept then removes all.
 
 A state *misses* a continuation if no window of a start in it ends with the last event, or under
-`keep disjoint` with any event. A start can win against earlier ones if they all miss a
-continuation that it does not miss. So a start is dominated if its state is in every set of states that
-miss the same continuation and include those of the earlier ones. That is a closure operator, hence a
-dominated start never has a window, whatever becomes of the earlier ones. Under `keep longest` no start is
-removed for a window. Under `keep disjoint` a window removes all starts before its end. An earlier start
-may itself be dropped for still earlier ones that dominate it: the closure is the same without it. And a
-start stays dominated as all go on, because a letter before a continuation makes another continuation.
+`keep disjoint` with any event. A start can win against others if there is a continuation that it does
+not miss, but that all earlier ones miss, and that all others miss without its last event: under
+`keep longest` later ones do not matter. If it cannot, it never has a window, whatever becomes of the others:
+
+- Another one may itself be dropped. Where it would have beaten the start, the one that beats all does, too,
+  and that one is not dropped.
+- A start stays dominated as all go on, because a letter before a continuation makes another continuation.
+  Under `keep longest` no start is removed for a window, under `keep disjoint` all are.
+- It does not matter whether a start that comes to its state later takes its place: against that one are
+  the same others, and more of them earlier ones.
 """
 
 from __future__ import annotations
@@ -28,52 +31,62 @@ from wex.errors import LimitError
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 MOST_STATES = 64  # of an automaton: a set of them is a word of 64 bits
 MOST_SETS = 512  # that are missed; if there are more, starts are compared two at a time
 MOST_STEPS = 1 << 16  # from such a set by a class to the next one
+ALL = (1 << MOST_STATES) - 1  # a set of all states
 
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """Against which earlier starts a later one can win.
+    """Against which other starts a start can win.
 
-    `beaten[state]` are the largest sets of states of earlier starts against which a start in a state can
-    win, with the empty set where there are fewer. A set has a bit for each state.
+    A start in a state can win if the states of earlier ones are in `earlier[state, n]` and those of later
+    ones in `later[state, n]`, for one n: the largest such pairs of sets, again and again where there are
+    fewer. A set has a bit for each state.
     """
 
-    beaten: NDArray[np.uint64]
+    earlier: NDArray[np.uint64]
+    later: NDArray[np.uint64]
 
     @cached_property
-    def _alone(self) -> NDArray[np.uint64]:
-        """Return by state of a later start the states that dominate it by themselves."""
-        alone: NDArray[np.uint64] = ~np.bitwise_or.reduce(self.beaten, axis=1)
-        return alone
+    def _alone(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return by state of a start the states that dominate it by themselves, as earlier and as later ones."""
+        earlier, later = (
+            ~np.bitwise_or.reduce(sets, axis=1) for sets in (self.earlier, self.later)
+        )
+        return earlier, later
 
     @cached_property
-    def _sets(self) -> list[list[int]]:
-        return [list(dict.fromkeys(row)) for row in self.beaten.tolist()]
+    def _pairs(self) -> list[list[tuple[int, int]]]:
+        rows = zip(self.earlier.tolist(), self.later.tolist(), strict=True)
+        return [list(dict.fromkeys(zip(*row, strict=True))) for row in rows]
 
-    def dominated(self, earlier: NDArray[np.uint64], later: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which starts are dominated, by the sets of states of those before them and by their own."""
-        dominated: NDArray[np.bool_] = earlier & self._alone[later] != 0
-        if self.beaten.shape[1] > 1:  # else one start dominates, or none does
-            rest = np.flatnonzero(~dominated & (earlier != 0))
-            others, own = earlier[rest], later[rest]
+    def dominated(
+        self, earlier: NDArray[np.uint64], own: NDArray[np.int64], later: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        """Tell which starts are dominated, by the sets of states of those before and after, and by their own."""
+        before, after = self._alone
+        dominated: NDArray[np.bool_] = (earlier & before[own] | later & after[own]) != 0
+        if self.earlier.shape[1] > 1:  # else one start dominates, or none does
+            rest = np.flatnonzero(~dominated & (earlier | later != 0))
             wins = np.zeros(len(rest), dtype=np.bool_)
-            for sets in self.beaten.T:
-                wins |= others & ~sets[own] == 0
+            for first, last in zip(self.earlier.T, self.later.T, strict=True):
+                beaten = earlier[rest] & ~first[own[rest]] | later[rest] & ~last[own[rest]]
+                wins |= beaten == 0
             dominated[rest] = ~wins
         return dominated
 
-    def left(self, order: Iterable[int]) -> list[int]:
+    def left(self, order: Sequence[int]) -> list[int]:
         """Return the states of starts that are not dominated, given all of them, the earliest first."""
-        left, earlier = [], 0
+        left, earlier, later = [], 0, sum(1 << state for state in order)
         for state in order:
-            if any(not earlier & ~beaten for beaten in self._sets[state]):
+            later &= ~(1 << state)
+            if any(not (earlier & ~first | later & ~last) for first, last in self._pairs[state]):
                 left.append(state)
             earlier |= 1 << state
         return left
@@ -99,26 +112,28 @@ def dominance(
     >>> found.left([1, 2]), found.left([2, 1])
     ([1], [2, 1])
 
-    If there are too many missed sets, a start counts as dominated only if a single earlier one dominates it. That
-    is transitive, too, and stays as starts go on. Which of the two applies depends on the automaton
-    only, and not on the numbers of its states and classes.
+    If there are too many missed sets, later starts dominate none, and if there are still too many, a start counts
+    as dominated only if a single earlier one dominates it. That is transitive, too, and stays as starts go
+    on. Which of these applies depends on the automaton only, and not on the numbers of its states and classes.
     """
     table = np.asarray(moves, dtype=np.int64)
     states = len(table)
     if states > MOST_STATES:
         return None
     automaton = _Automaton.of(table, final, until, or_end=or_end, cuts=cuts)
-    missed = automaton.missed()
+    missed = (automaton.missed(later=True) if cuts else None) or automaton.missed(later=False)
     if missed is None:
         sets = [_masks(~alone) for alone in automaton.pairs().T[:-1]]
+        winning = [(earlier, np.full_like(earlier, ALL)) for earlier in sets]
     else:
-        sets = [
-            _largest(missed[missed >> np.uint64(at) & np.uint64(1) == 0]) for at in range(states)
-        ]
-    beaten = np.zeros((states, max([1, *map(len, sets)])), dtype=np.uint64)
-    for state, own in enumerate(sets):
-        beaten[state, : len(own)] = own
-    return Dominance(beaten)
+        winning = [_largest(*_won(*missed, state)) for state in range(states)]
+    most = max([1, *(len(earlier) for earlier, _ in winning)])
+    found = Dominance(*np.empty((2, states, most), dtype=np.uint64))
+    for state, (earlier, later) in enumerate(winning):
+        # Where no continuation is left, the first start stays.
+        found.earlier[state] = np.resize(earlier if len(earlier) else np.uint64(0), most)
+        found.later[state] = np.resize(later if len(later) else np.uint64(ALL), most)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,19 +167,29 @@ class _Automaton:
 
     # --- Any number of earlier starts
 
-    def missed(self) -> NDArray[np.uint64] | None:
-        """Return the sets of states that miss a continuation; None if there are too many.
+    def missed(self, *, later: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
+        """Return which states miss each continuation, and which miss it without its last event.
 
-        They are the states of the reversed automaton, made deterministic: a continuation grows at
-        its beginning.
+        Or None if there are too many such sets: the states of the reversed automaton, made deterministic,
+        as a continuation grows at its beginning. If `later` is false, no event before the last is missed.
         """
         most = min(MOST_SETS, MOST_STEPS // self.table.shape[1])
+        initial = [(mask, ALL) for mask in self._shortest()]
+
+        def follow(pair: tuple[int, int]) -> list[tuple[int, int]]:
+            whole, before = pair
+            longer = self._longer(whole)
+            return list(
+                zip(longer, self._longer(before) if later else [ALL] * len(longer), strict=True)
+            )
+
         try:
             with limits.raised(states=most):
-                sets, _ = explore(self._shortest(), self._longer)
+                pairs, _ = explore(initial, follow)
         except LimitError:
             return None
-        return np.array(sets, dtype=np.uint64)
+        wholes, befores = np.array(pairs, dtype=np.uint64).reshape(-1, 2).T
+        return wholes, befores
 
     def _shortest(self) -> list[int]:
         """Return what misses the shortest continuations: an event, or with `until` one that confirms."""
@@ -237,8 +262,19 @@ def _members(mask: int, states: int) -> NDArray[np.bool_]:
     return np.unpackbits(content, count=states, bitorder="little").astype(np.bool_)
 
 
-def _largest(sets: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the sets that no other one contains."""
-    inside = sets[:, np.newaxis] & ~sets[np.newaxis, :] == 0
-    largest: NDArray[np.uint64] = sets[inside.sum(axis=1) == 1]  # each is inside itself
-    return largest
+def _won(
+    wholes: NDArray[np.uint64], befores: NDArray[np.uint64], state: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the pairs of sets for continuations with whose last event a start in a state ends first."""
+    bit = np.uint64(1 << state)
+    won = (wholes & bit == 0) & (befores & bit != 0)
+    return wholes[won], befores[won]
+
+
+def _largest(
+    first: NDArray[np.uint64], second: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the pairs of sets that no other pair contains."""
+    outside = first[:, np.newaxis] & ~first | second[:, np.newaxis] & ~second
+    largest = (outside == 0).sum(axis=1) == 1  # each is inside itself
+    return first[largest], second[largest]

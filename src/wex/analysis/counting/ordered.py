@@ -166,7 +166,7 @@ class StartLists:
 
 @dataclass(frozen=True)
 class HeldOrder:
-    """Which starts of a list a plan holds: those that no earlier ones dominate, or that end now and win."""
+    """Which starts of a list a plan holds: those that no others dominate, or that end now and win."""
 
     dominance: Dominance | None
     final: Sequence[bool] | None  # None: the next event tells which windows end, by `until`

@@ -157,7 +157,7 @@ class ConfigAutomaton:
         dominates = self.tables.dominates if self.ordered else None
         if dominates is None:
             return [slot for slot, state in enumerate(slots) if state != NONE]
-        held = dominates.left(slots[slot] for slot in ages)
+        held = dominates.left([slots[slot] for slot in ages])
         return [slot for slot in ages if slots[slot] in held]
 
     def window_states(self) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Open starts that can never win, because earlier ones of their stream dominate them."""
+"""Open starts that can never win, because others of their stream dominate them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rivals:
     dominance: Dominance
 
     def left(self, machine_states: Ints, slots: Ints, streams: Ints) -> Bools:
-        """Tell which open starts no earlier ones dominate; they come by stream, the oldest first.
+        """Tell which open starts no others dominate; they come by stream, the oldest first.
 
         `machine_states` are those of the streams. One start of a state is open at most.
         """
@@ -33,7 +33,9 @@ class Rivals:
         if most < 2:
             return np.ones(len(slots), dtype=np.bool_)
         states = self.states[machine_states[streams] if len(self.states) > 1 else 0, slots]
-        return ~self.dominance.dominated(_states_before(states, streams, most), states)
+        earlier = _states_before(states, streams, most)
+        later = _states_before(states[::-1], streams[::-1], most)[::-1]
+        return ~self.dominance.dominated(earlier, states, later)
 
 
 def _states_before(states: Ints, streams: Ints, most: int) -> NDArray[np.uint64]:

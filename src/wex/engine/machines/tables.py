@@ -68,7 +68,7 @@ class MachineTables:
 
     @cached_property
     def dominates(self) -> Dominance | None:
-        """Return which starts earlier ones always win against; None: of none it is known."""
+        """Return which starts others always win against; None: of none it is known."""
         clauses = self._clauses
         if not clauses.single:
             return None
@@ -79,7 +79,9 @@ class MachineTables:
         states = np.flatnonzero(self._occupied)
         bits = np.uint64(1) << states.astype(np.uint64)
         others = np.bitwise_or.reduce(bits) & ~bits
-        return found if found.dominated(others, states).any() else None
+        none = np.zeros_like(others)
+        lost = found.dominated(others, states, none) | found.dominated(none, states, others)
+        return found if lost.any() else None
 
     @property
     def count(self) -> int:
