@@ -38,6 +38,7 @@ CLAUSES = [
     "unpadded", "having n < 4 measure count() as n",
     "keep leftmost", "keep leftmost sharing 1 event", "until [not b[-1]] keep leftmost", "within 3 events keep leftmost",
     "within 3 events keep preferred", "until [b[-1] and b] within 4 events keep preferred",
+    "within 4 events keep disjoint", "until [b[-1]] within 5 events keep longest",
     "keep preferred", "until [b] keep preferred", "until [x[-1] > 1] or end keep preferred",
     "having n < 4 measure count() as n keep preferred", "unpadded keep preferred",
 ]  # fmt: skip

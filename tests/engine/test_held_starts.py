@@ -121,6 +121,11 @@ CASES = {
     "match [x = 0] any* [ok] | [x = 1] any* [not ok] | any{3} keep longest": 4,
     # The second state stands for a start with a 1 or a 2, unless states are told apart.
     "match [x = 0] [x = 1] [x = 3] | [x = 1 or x = 2] [x = 3 or x = 4 and x[-1] = 2] keep longest": 1,
+    # States count the events of a window, so that starts can be compared.
+    "match any{3} within 5 events keep disjoint": 1,
+    "match any* [ok] [ok] within 6 events keep disjoint": 4,
+    "match any* [ok] [ok] within 6 events keep longest": 6,  # the older ones are too old first
+    "match any* [ok] until [x > 1] within 8 events keep disjoint": 8,
     # A later start always ends first.
     "match [ok] [not ok] any any | [not ok] any keep disjoint": 1,
 }

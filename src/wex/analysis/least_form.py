@@ -17,7 +17,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from wex.analysis.counting.multiset import vectors_of
 from wex.analysis.counting.ordered import StartLists
+from wex.analysis.counting.single import Starts
 from wex.analysis.deadlines import late_places
 from wex.analysis.graphs import TooManyError
 from wex.analysis.pruning import (
@@ -84,7 +86,7 @@ def least_form(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window with the same windows on every stream, which holds no more starts."""
     if compiled.preference is None:
         timely, _ = in_time(pruned_window(compiled)[0])
-        return in_order(timely)
+        return by_age(in_order(timely))
     if compiled.clauses.having:
         return compiled  # any window may be denied, so that any way may be taken
     ordered, vain = pruned_window(compiled, by_preference=True)
@@ -210,6 +212,37 @@ def _beaten(places: Places) -> int:
     return held.most - StartLists(places.starts, budget).most
 
 
+def by_age(compiled: CompiledWindow) -> CompiledWindow:
+    """Return a window of `keep longest` or `disjoint` whose states count the events of `within N events`.
+
+    Only if it holds fewer starts: one wins against others only while it is not too old, so the engine
+    compares starts where states show their age.
+    """
+    clauses, lengths = compiled.clauses, sure_lengths(compiled)
+    counts = clauses.within_events is not None and clauses.oldest_wins and not clauses.running
+    if lengths is None or not counts:
+        return compiled
+    with suppress(TooManyError):
+        counted = _counted_form(_counting_places(compiled, lengths, decided=True), compiled)
+        if counted is not None:
+            counted = replace(counted, clauses=replace(clauses, within_events=None))
+            ordered = in_order(counted)
+            before, after, budget = _starts(counted), _starts(ordered), Budget(work=EFFORT)
+            held = vectors_of(before, before.held, budget, clears=clauses.cuts)
+            if StartLists(after, budget, held=True).most < held.most:
+                return ordered
+    return compiled
+
+
+def _starts(compiled: CompiledWindow) -> Starts:
+    """Return the starts of a window, on all streams of letters if nothing is known for sure."""
+    places = places_of(compiled)
+    if places is not None:
+        return places.starts
+    window = without_clauses(with_free_predicates(compiled))
+    return Starts(free_contexts([window], Budget(work=EFFORT)), window)
+
+
 def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledWindow:
     """Return a window whose states count events, so that starts grow no longer than windows may be.
 
@@ -219,18 +252,13 @@ def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledW
     lengths = sure_lengths(compiled)
     if lengths is None:
         return compiled
-    seen, reading, shared = _seen(compiled, by_preference=by_preference)
-    window = without_clauses(seen, reading)
     try:
-        window, follower = counting(window, Follower.of(window, reading.columns), lengths)
-        contexts = free_contexts([window], Budget(work=EFFORT))
         if lengths.by_having and compiled.clauses.keep != "all":
-            deciding = replace(follower, final=window.final)
-            places = Places(contexts, window, deciding, reading.of_letter, shared)
-            decided = _counted_form(places, compiled, MOST_STATES)
+            places = _counting_places(compiled, lengths, by_preference=by_preference, decided=True)
+            decided = _counted_form(places, compiled)
             if decided is not None:
                 return replace(decided, clauses=replace(compiled.clauses, having=False))
-        places = Places(contexts, window, follower, reading.of_letter, shared)
+        places = _counting_places(compiled, lengths, by_preference=by_preference)
         if places.all_alive:
             return compiled
         smaller = _counted_form(places, compiled, MOST_STATES if places.accumulate_in_vain else 0)
@@ -239,7 +267,30 @@ def _with_lengths(compiled: CompiledWindow, *, by_preference: bool) -> CompiledW
     return smaller or compiled
 
 
-def _counted_form(places: Places, compiled: CompiledWindow, most: int) -> CompiledWindow | None:
+def _counting_places(
+    compiled: CompiledWindow,
+    lengths: Lengths,
+    *,
+    by_preference: bool = False,
+    decided: bool = False,
+) -> Places:
+    """Return the places of starts whose states count events, on all streams of letters.
+
+    The automaton that follows them knows which windows are too long; if the lengths are `decided` by it, also
+    which ones `having` denies.
+    """
+    seen, reading, shared = _seen(compiled, by_preference=by_preference)
+    window = without_clauses(seen, reading)
+    window, follower = counting(window, Follower.of(window, reading.columns), lengths)
+    if decided:
+        follower = replace(follower, final=window.final)
+    contexts = free_contexts([window], Budget(work=EFFORT))
+    return Places(contexts, window, follower, reading.of_letter, shared)
+
+
+def _counted_form(
+    places: Places, compiled: CompiledWindow, most: int = MOST_STATES
+) -> CompiledWindow | None:
     """Return a window with the automata of places that count events; None: they are too large."""
     smaller = PrunedForm(places, Knowledge(places, by_letters=False)).window(compiled, most)
     return None if smaller is None else reduce_window(smaller)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wex import limits
+from wex.compile.clauses import clauses_of
 from wex.engine.input.columns import concat_arrays, spans
 from wex.engine.labels import event_labels
 from wex.engine.state import schema
@@ -76,14 +77,14 @@ def endless_rows_engine(spec: tree.Spec) -> Engine:
     It keeps the events of open windows, so each window must say how many events it has at most.
     """
     engine = rows_engine(spec)
-    for window in engine.plan.windows:
-        if window.clauses.within_events is None:
+    for window in spec.windows:
+        if clauses_of(window).within_events is None:
             message = (
-                f"window `{window.name}` has no `within N events`: on a stream without end,"
+                f"window `{window.name.text}` has no `within N events`: on a stream without end,"
                 " any number of events may have to be held for its rows"
             )
             hint = (
-                f"add `within 1000 events`, or another number, to `{window.name}`;"
+                f"add `within 1000 events`, or another number, to `{window.name.text}`;"
                 " or ask for rows of a table, a file or a batch DataFrame"
             )
             raise WexError("rows-unbounded", message, hint)
