@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from benchmarks.measure import Row, seconds
-from benchmarks.spark import SPEC
+from benchmarks.spark import LIMITED, SETTINGS, SPEC
 from wex.spark import windows
 from wex.spark.session import new_session
 from wex.spark.streaming_job import counts_in
@@ -34,7 +34,7 @@ TICKS = os.sysconf("SC_CLK_TCK")  # of a second
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        spark = new_session("local[2]", {"spark.sql.shuffle.partitions": "4"}, progress=False)
+        spark = new_session("local[2]", {**SETTINGS, **LIMITED}, progress=False)
         _write(folder / "large", BATCHES, ROWS)
         _write(folder / "small", MANY, SMALL)
         ours = _stream(spark, folder, "large", lambda frame: frame.transform(windows(SPEC)))

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from wex.engine.state.state import from_ipc, to_ipc
+from wex.spark.worker import joined
 from wex.spark.worker_heap import settle
 
 PACKED = "bucket int, rows binary"
+ROWS = 1 << 18  # that are packed together: each blob has a fixed cost
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -23,10 +25,8 @@ def pack(names: list[str]) -> Callable[[Batches], Batches]:
 
     def run(batches: Batches) -> Batches:
         yield _packed([0], [None])
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            *columns, numbers = batch.columns
+        for joint in joined(batches, ROWS):
+            *columns, numbers = joint.combine_chunks().columns
             order = np.argsort(numbers.to_numpy(), kind="stable")
             table = pa.table(columns, names=names).take(pa.array(order))
             chosen, first = np.unique(numbers.to_numpy()[order], return_index=True)

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 QUIET = Path(__file__).with_name("log4j2.properties")
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+UNLIMITED = str(2**31 - 1)
 SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    # By default Spark measures a batch of rows for Python after every row, which takes longer than all
+    # else that a job of WEX does. Without that, batches have 10,000 rows, however long these are.
+    "spark.sql.execution.arrow.maxBytesPerBatch": UNLIMITED,
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
