@@ -182,7 +182,7 @@ class Oracle:
         choose = random.Random(LONGER)
         for _ in range(LONGER):
             events: list[Event] = []
-            for _ in range(len(self.words[-1]) + 1 + max(self.meaning.lookbacks)):
+            for _ in range(2 * len(self.words[-1]) + 1 + max(self.meaning.lookbacks)):
                 events = [*events, choose.choice(self.events)]
                 if not self.conforms(events):
                     break

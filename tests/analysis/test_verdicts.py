@@ -244,6 +244,20 @@ def test_effort_is_a_limit() -> None:
         wex.check(ENTANGLED, effort=0)
 
 
+def test_repeated_events_show_growth_where_there_is_too_much_to_explore() -> None:
+    entangled = (
+        "stream s (x real, y real, z real) window w match (([x[-2] < 0 or x < z])* [x < y[-3] or z >= z[-2]"
+        " or x != z])+ [y <= y[-3] or y = x[-3] or z = x[-2]]"
+    )
+    report = wex.check(entangled, effort=10_000)["w"]
+    assert report.open.reason == "every event with x = 1 and y = 1 and z = 1 adds one"
+    assert report.overlap.growth == "quadratic"
+    for answer in (report.open, report.held, report.overlap):
+        assert answer.verdict == "unbounded"
+        stream = answer.witness(5).to_pydict()
+        assert wex.find(entangled, stream).num_rows >= 5
+
+
 def test_what_the_method_cannot_decide_needs_no_effort() -> None:
     area = "stream s (a real, b real) window w match [a * b > a[-1] * b[-1]]+"
     answer = wex.check(area)["w"].open
@@ -273,7 +287,8 @@ def test_many_streams_are_tried_with_one_plan() -> None:
     ):
         assert wex.check(spec)["w"].held.bound == 3
     assert runs.call_count > 50
-    assert (plans.call_count, letters.call_count) == (1, 1)
+    assert plans.call_count == 1
+    assert letters.call_count <= 1  # another test may have made it before
 
 
 @pytest.mark.parametrize(

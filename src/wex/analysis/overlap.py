@@ -144,10 +144,7 @@ class Overlap:
         return build
 
     def _with_shared(self, events: list[Event], n: int) -> list[Event] | None:
-        """Return the events if at least n of their windows share a position."""
-        windows = replayed_windows(self.analysis.meaning, self.analysis.index, events) or []
-        shared = [sum(b <= position <= e for b, e in windows) for position in range(len(events))]
-        return events if max(shared, default=0) >= n else None
+        return _with_shared(self.analysis, events, n)
 
     def _unlimited(self, endless: Set[Place], *, longest: bool) -> Answer:
         """Return the answer where starts accumulate, or one start has any number of windows."""
@@ -238,24 +235,7 @@ class Overlap:
                 reason,
                 lambda n: self._with_shared(list(chain(*certificate.stream(n))), n),
             )
-        return (unbounded and self._by_repetition()) or self._unknown(why)
-
-    def _by_repetition(self) -> Answer | None:
-        """Return "unbounded" if the starts that repeated events add all have a window."""
-        if self.analysis.repeated is None:
-            return None
-        found, search = self.analysis.repeated
-
-        def build(n: int) -> list[Event] | None:
-            rounds = search.rounds_for(found, n)
-            return self._with_shared([*found.stream(rounds), *found.ending(rounds)], n)
-
-        if build(search.rounds) is None:
-            return None
-        growth, reason = Growth.LINEAR, LINEAR_REASON
-        if search.is_quadratic(found):
-            growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
-        return self.analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
+        return (unbounded and shown_by_repetition(self.analysis)) or self._unknown(why)
 
     def _is_quadratic(self, cycle: GrowingCycle) -> bool:
         """Tell whether each start that a cycle adds has an unbounded number of windows."""
@@ -331,3 +311,30 @@ def _at_most(bound: int) -> str:
 
 def _any(counts: list[int]) -> int:
     return 1 if counts else 0
+
+
+def shown_by_repetition(analysis: Analysis) -> Answer | None:
+    """Return "unbounded" if the starts that repeated events add all have a window."""
+    if analysis.repeated is None:
+        return None
+    found, search = analysis.repeated
+
+    def build(n: int) -> list[Event] | None:
+        rounds = search.rounds_for(found, n)
+        return _with_shared(analysis, [*found.stream(rounds), *found.ending(rounds)], n)
+
+    if build(search.rounds) is None:
+        return None
+    growth, reason = Growth.LINEAR, LINEAR_REASON
+    if search.is_quadratic(found):
+        growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
+    elif not analysis.window.clauses.running:
+        reason = f"{reason}; the growth may be quadratic"
+    return analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
+
+
+def _with_shared(analysis: Analysis, events: list[Event], n: int) -> list[Event] | None:
+    """Return the events if at least n of their windows share a position."""
+    windows = replayed_windows(analysis.meaning, analysis.index, events) or []
+    shared = [sum(b <= position <= e for b, e in windows) for position in range(len(events))]
+    return events if max(shared, default=0) >= n else None

@@ -110,14 +110,23 @@ class RepetitionSearch:
 
     def open(self) -> Repetition | None:
         """Return a repetition of which every round adds a start, and a tail that ends all of them."""
-        for size in (1, 2):
-            lasting = list(self._lasting(size))
-            for length in range(MOST_TAIL + 1):
-                for found in lasting:
-                    for whole in self._ended(found, length):
-                        if self._is_steady(whole) and self.with_open(whole, self.rounds):
-                            return whole
-        return None
+        return next((whole for size in (1, 2) for whole in self._ending(size)), None)
+
+    def _ending(self, size: int) -> Iterator[Repetition]:
+        """Yield repetitions of so many events with which all starts end, those without a tail first."""
+        lasting = []
+        for found in self._lasting(size):
+            lasting.append(found)
+            yield from self._proved(found, 0)
+        for length in range(1, MOST_TAIL + 1):
+            for found in lasting:
+                yield from self._proved(found, length)
+
+    def _proved(self, found: Repetition, length: int) -> Iterator[Repetition]:
+        """Yield the repetition with tails of so many events with which all starts end, however many rounds there are."""
+        for whole in self._ended(found, length):
+            if self._is_steady(whole) and self.with_open(whole, self.rounds):
+                yield whole
 
     def _is_steady(self, found: Repetition) -> bool:
         return keep_truth(self.guards, found, self._first_round(found), self._grams)

@@ -204,24 +204,9 @@ class StartCount:
 
     def _repeated(self) -> Answer | None:
         """Return "unbounded" for a window with aggregates, if a stream that repeats events proves it."""
-        analysis = self.analysis
-        counts_open = self.what is Quantity.OPEN
-        found = analysis.repetition(ended=counts_open)
-        if found is None:
+        if not self.analysis.window.clauses.running:
             return None
-        repetition, search = found
-
-        def build(n: int) -> list[Event] | None:
-            if counts_open:
-                return search.with_open(repetition, n)
-            return analysis.with_held(search.held_stream(repetition, n), n)
-
-        if build(search.rounds) is None:
-            return None
-        if counts_open:
-            analysis.repeated = found
-        words = repetition.in_words(sorted(search.read))
-        return analysis.unbounded(self.what, Growth.LINEAR, f"{words} adds one", build)
+        return self.analysis.by_repetition(self.what, ended=self.what is Quantity.OPEN)
 
     def _certified(self, cycle: GrowingCycle) -> Answer | None:
         """Return "unbounded" if streams that repeat the cycle any number of times are found."""

@@ -19,7 +19,7 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.held_search import held_after
 from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
-from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
+from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap, shown_by_repetition
 from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.rates import most_in_time, paced
 from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
@@ -66,8 +66,9 @@ class Analysis(Subject):
         self.quick = quick or budget.whole is not None
         self.gave_up = False  # there were too many combinations of starts
         self.certificate: Certificate | None = None  # that any number of starts can be open
-        # Events whose repetition adds open starts, for a window with aggregates.
-        self.repeated: tuple[Repetition, RepetitionSearch] | None = None
+        # Events whose repetition adds starts, by whether all of these end in windows.
+        self._repetitions: dict[bool, tuple[Repetition, RepetitionSearch] | None] = {}
+        self.repeated: tuple[Repetition, RepetitionSearch] | None = None  # if it shows open starts
         self._of_few_values: dict[int, Analysis] = {}
 
     # --- Answers
@@ -305,18 +306,33 @@ class Analysis(Subject):
             held = len(held_starts(self.meaning, self.index, events))
         return events if held >= n else None
 
-    def repetition(self, *, ended: bool) -> tuple[Repetition, RepetitionSearch] | None:
-        """Return events whose repetition makes starts accumulate, for a window with aggregates.
+    def by_repetition(self, what: Quantity, *, ended: bool) -> Answer | None:
+        """Return "unbounded" if events whose repetition makes starts accumulate prove it.
 
         With `ended` all these starts end in windows.
         """
-        if not self.window.clauses.running:
+        if ended not in self._repetitions:
+            search = RepetitionSearch(self.meaning, self.index, self.budget)
+            events = None
+            with suppress(TooManyError):
+                events = search.open() if ended else search.held()
+            self._repetitions[ended] = None if events is None else (events, search)
+        found = self._repetitions[ended]
+        if found is None:
             return None
-        search = RepetitionSearch(self.meaning, self.index, self.budget)
-        with suppress(TooManyError):
-            found = search.open() if ended else search.held()
-            return None if found is None else (found, search)
-        return None
+        repetition, search = found
+
+        def build(n: int) -> list[Event] | None:
+            if what is Quantity.OPEN:
+                return search.with_open(repetition, n)
+            return self.with_held(search.held_stream(repetition, n), n)
+
+        if build(search.rounds) is None:
+            return None
+        if what is Quantity.OPEN:
+            self.repeated = found
+        words = repetition.in_words(sorted(search.read))
+        return self.unbounded(what, Growth.LINEAR, f"{words} adds one", build)
 
     # --- Starts, open or held
 
@@ -344,7 +360,11 @@ class Analysis(Subject):
         if clauses.single:
             reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
             return self.bounded(what, len(window.moves), reason, exact=False)
-        return self.unknown(what, TOO_MANY_STARTS)
+        if self.quick or self.regions_of is not None:
+            return self.unknown(what, TOO_MANY_STARTS)
+        self.budget.renew()
+        with self.budget.without_purse():  # events are tried, where there is too much to explore
+            return self.by_repetition(what, ended=True) or self.unknown(what, TOO_MANY_STARTS)
 
     def limited(self, what: Quantity, events: int) -> Answer:
         """Return the bound that `within` sets if it ends starts after so many events."""
@@ -417,7 +437,8 @@ class Analysis(Subject):
         except TooManyError:
             starts, windows = self.open.bound, self.window.most_windows
             if starts is None or windows is None:
-                return self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
+                shown = shown_by_repetition(self)
+                return shown or self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
 
