@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_SLOTS = 64  # of which there are samples
 MOST_RECENT = 1024  # starts that are not set aside
+WITHOUT_PANES = frozenset([*schema.HELD_NUMBERS, schema.TIME, schema.CLOSES])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class Shelf:
         `windows` are the positions at which the windows that it reports start.
         """
         count = self.samples.num_rows
+        if self._has_panes and not self._is_first_recent(held, count):
+            return None  # its pane is now a part of the last one that is set aside
         last = self.aside.column(schema.POSITION)[-1].as_py()
         if held.num_rows < count or (windows <= last).any():
             return None
@@ -54,6 +57,15 @@ class Shelf:
             if not same.column(name).equals(self.samples.column(name)):
                 return None
         return Shelf(self.aside, self.samples, held.slice(count))
+
+    @property
+    def _has_panes(self) -> bool:
+        return not WITHOUT_PANES.issuperset(self.aside.column_names)
+
+    def _is_first_recent(self, held: pa.Table, place: int) -> bool:
+        """Tell whether the oldest recent start is still open, at its place among the starts after a batch."""
+        position = held.column(schema.POSITION)
+        return held.num_rows > place and position[place] == self.recent.column(schema.POSITION)[0]
 
     @property
     def is_full(self) -> bool:
