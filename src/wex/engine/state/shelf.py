@@ -65,7 +65,8 @@ class Shelf:
     def _is_first_recent(self, held: pa.Table, place: int) -> bool:
         """Tell whether the oldest recent start is still open, at its place among the starts after a batch."""
         position = held.column(schema.POSITION)
-        return held.num_rows > place and position[place] == self.recent.column(schema.POSITION)[0]
+        first = self.recent.column(schema.POSITION)[0]
+        return held.num_rows > place and bool(position[place] == first)
 
     @property
     def is_full(self) -> bool:
