@@ -11,7 +11,13 @@ from wex.analysis.counting.multiset import GrowingCycle, most_shared, vectors_of
 from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import shared_at_most, steady_runs
-from wex.analysis.witness import concrete_streams, replayed_windows
+from wex.analysis.repeated_events import (
+    LINEAR_REASON,
+    QUADRATIC_REASON,
+    growing_windows,
+    with_shared,
+)
+from wex.analysis.witness import concrete_streams
 from wex.automata.explore import backwards
 
 if TYPE_CHECKING:
@@ -26,8 +32,6 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 2_000  # of a stream that shows an overlap
 TOO_MANY_WINDOWS = "there are too many combinations of windows to explore"
-LINEAR_REASON = "an unbounded number of starts can end at the same event"
-QUADRATIC_REASON = "an unbounded number of starts can have an unbounded number of windows each"
 
 
 class Overlap:
@@ -144,7 +148,7 @@ class Overlap:
         return build
 
     def _with_shared(self, events: list[Event], n: int) -> list[Event] | None:
-        return _with_shared(self.analysis, events, n)
+        return with_shared(self.analysis, events, n)
 
     def _unlimited(self, endless: Set[Place], *, longest: bool) -> Answer:
         """Return the answer where starts accumulate, or one start has any number of windows."""
@@ -235,7 +239,7 @@ class Overlap:
                 reason,
                 lambda n: self._with_shared(list(chain(*certificate.stream(n))), n),
             )
-        return (unbounded and shown_by_repetition(self.analysis)) or self._unknown(why)
+        return (unbounded and growing_windows(self.analysis)) or self._unknown(why)
 
     def _is_quadratic(self, cycle: GrowingCycle) -> bool:
         """Tell whether each start that a cycle adds has an unbounded number of windows."""
@@ -311,30 +315,3 @@ def _at_most(bound: int) -> str:
 
 def _any(counts: list[int]) -> int:
     return 1 if counts else 0
-
-
-def shown_by_repetition(analysis: Analysis) -> Answer | None:
-    """Return "unbounded" if the starts that repeated events add all have a window."""
-    if analysis.repeated is None:
-        return None
-    found, search = analysis.repeated
-
-    def build(n: int) -> list[Event] | None:
-        rounds = search.rounds_for(found, n)
-        return _with_shared(analysis, [*found.stream(rounds), *found.ending(rounds)], n)
-
-    if build(search.rounds) is None:
-        return None
-    growth, reason = Growth.LINEAR, LINEAR_REASON
-    if search.is_quadratic(found):
-        growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
-    elif not analysis.window.clauses.running:
-        reason = f"{reason}; the growth may be quadratic"
-    return analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
-
-
-def _with_shared(analysis: Analysis, events: list[Event], n: int) -> list[Event] | None:
-    """Return the events if at least n of their windows share a position."""
-    windows = replayed_windows(analysis.meaning, analysis.index, events) or []
-    shared = [sum(b <= position <= e for b, e in windows) for position in range(len(events))]
-    return events if max(shared, default=0) >= n else None

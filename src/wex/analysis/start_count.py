@@ -19,6 +19,7 @@ from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.describe import repetition_in_words
 from wex.analysis.graphs import TooManyError
 from wex.analysis.rates import most_in_time
+from wex.analysis.repeated_events import growing_starts
 from wex.analysis.witness import (
     complete_events,
     concrete_streams,
@@ -206,7 +207,7 @@ class StartCount:
         """Return "unbounded" for a window with aggregates, if a stream that repeats events proves it."""
         if not self.analysis.window.clauses.running:
             return None
-        return self.analysis.by_repetition(self.what, ended=self.what is Quantity.OPEN)
+        return growing_starts(self.analysis, self.what, ended=self.what is Quantity.OPEN)
 
     def _certified(self, cycle: GrowingCycle) -> Answer | None:
         """Return "unbounded" if streams that repeat the cycle any number of times are found."""

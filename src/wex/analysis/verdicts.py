@@ -19,12 +19,12 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.held_search import held_after
 from wex.analysis.leftmost import Leftmost
 from wex.analysis.lifetimes import SteadyRun, steady_runs
-from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap, shown_by_repetition
+from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.rates import most_in_time, paced
 from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
 from wex.analysis.regions.typed import LOOSE, OrderRegions
-from wex.analysis.repetition_search import RepetitionSearch
+from wex.analysis.repeated_events import growing_starts, growing_windows
 from wex.analysis.start_count import StartCount
 from wex.analysis.subject import Subject
 from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
     from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
+    from wex.analysis.repetition_search import RepetitionSearch
     from wex.analysis.start_count import Certificate, PathReplay
     from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
@@ -67,7 +68,7 @@ class Analysis(Subject):
         self.gave_up = False  # there were too many combinations of starts
         self.certificate: Certificate | None = None  # that any number of starts can be open
         # Events whose repetition adds starts, by whether all of these end in windows.
-        self._repetitions: dict[bool, tuple[Repetition, RepetitionSearch] | None] = {}
+        self.repetitions: dict[bool, tuple[Repetition, RepetitionSearch] | None] = {}
         self.repeated: tuple[Repetition, RepetitionSearch] | None = None  # if it shows open starts
         self._of_few_values: dict[int, Analysis] = {}
 
@@ -306,34 +307,6 @@ class Analysis(Subject):
             held = len(held_starts(self.meaning, self.index, events))
         return events if held >= n else None
 
-    def by_repetition(self, what: Quantity, *, ended: bool) -> Answer | None:
-        """Return "unbounded" if events whose repetition makes starts accumulate prove it.
-
-        With `ended` all these starts end in windows.
-        """
-        if ended not in self._repetitions:
-            search = RepetitionSearch(self.meaning, self.index, self.budget)
-            events = None
-            with suppress(TooManyError):
-                events = search.open() if ended else search.held()
-            self._repetitions[ended] = None if events is None else (events, search)
-        found = self._repetitions[ended]
-        if found is None:
-            return None
-        repetition, search = found
-
-        def build(n: int) -> list[Event] | None:
-            if what is Quantity.OPEN:
-                return search.with_open(repetition, n)
-            return self.with_held(search.held_stream(repetition, n), n)
-
-        if build(search.rounds) is None:
-            return None
-        if what is Quantity.OPEN:
-            self.repeated = found
-        words = repetition.in_words(sorted(search.read))
-        return self.unbounded(what, Growth.LINEAR, f"{words} adds one", build)
-
     # --- Starts, open or held
 
     def _within_budget(
@@ -364,7 +337,8 @@ class Analysis(Subject):
             return self.unknown(what, TOO_MANY_STARTS)
         self.budget.renew()
         with self.budget.without_purse():  # events are tried, where there is too much to explore
-            return self.by_repetition(what, ended=True) or self.unknown(what, TOO_MANY_STARTS)
+            shown = growing_starts(self, what, ended=True)
+            return shown or self.unknown(what, TOO_MANY_STARTS)
 
     def limited(self, what: Quantity, events: int) -> Answer:
         """Return the bound that `within` sets if it ends starts after so many events."""
@@ -437,7 +411,7 @@ class Analysis(Subject):
         except TooManyError:
             starts, windows = self.open.bound, self.window.most_windows
             if starts is None or windows is None:
-                shown = shown_by_repetition(self)
+                shown = growing_windows(self)
                 return shown or self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
