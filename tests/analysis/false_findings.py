@@ -63,7 +63,8 @@ def is_false(
         case Kind.NEVER_HOLDS_HERE:
             wrong = _holds_here(oracle, finding) or _occur_together(oracle, finding)
         case Kind.HOPELESS_STARTS:
-            wrong = not oracle.hopeless()
+            # It may take a value to show one that the oracle does not have.
+            wrong = oracle.whole and not oracle.hopeless()
         case Kind.NOT_REACHED:
             wrong = _reached(oracle, finding)
         case Kind.UNUSED_LET:
