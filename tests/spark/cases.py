@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -30,7 +31,16 @@ from wex import examples
 from wex.engine.engine import engine_of
 from wex.engine.input.bad_rows import BadRowFilter
 from wex.examples import market
-from wex.spark import create_view, internals, recovered, register, sql, windows
+from wex.spark import (
+    create_view,
+    internals,
+    long_rows,
+    packed_shuffle,
+    recovered,
+    register,
+    sql,
+    windows,
+)
 from wex.spark.batch_job import Job
 from wex.spark.errors import error_for_user
 from wex.spark.schemas import to_arrow
@@ -145,6 +155,29 @@ def shuffles(spark: SparkSession) -> None:
             ends = frame_of_one.transform(windows(by_decimal, shuffle=shuffle)).toArrow()
             assert sorted(ends["end_index"].to_pylist()) == list(range(10))
     wrong(lambda: windows(TREND, shuffle="sorted"), "wrong-argument")  # type: ignore[arg-type]
+
+
+def small_batches_of_blobs(spark: SparkSession) -> None:
+    """Blobs come to a worker in batches of some bytes, although Spark counts rows alone."""
+    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
+    before = spark.conf.get(limit, None)
+    spec = wex.parse("stream s (t int, x real) order by t window w match any")
+    frame = spark.range(4_000_000).select(F.col("id").alias("t"), F.rand(1).alias("x"))
+
+    def sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            blobs = sum(blob.is_valid for blob in batch.column("rows"))
+            yield pa.record_batch({"bytes": [batch.nbytes], "blobs": [blobs]})
+
+    spark.conf.set(limit, 2**31 - 1)
+    try:
+        blobs = packed_shuffle.shuffled(frame, engine_of(spec), ["t", "x"])
+        found = blobs.mapInArrow(sizes, "bytes long, blobs long").toArrow()
+    finally:
+        spark.conf.unset(limit) if before is None else spark.conf.set(limit, before)
+    assert pc.sum(found["bytes"]).as_py() > 32_000_000  # the reals alone
+    assert pc.min(found["blobs"]).as_py() > 10
+    assert pc.max(found["bytes"]).as_py() < 1.1 * long_rows.BATCH_BYTES
 
 
 def many_and_skewed_keys(spark: SparkSession) -> None:
@@ -637,7 +670,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    shuffles, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
+    shuffles, small_batches_of_blobs, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

@@ -4,7 +4,7 @@ Rows are collected up to a number of bytes. If there are more, they are sorted a
 as a run, in short batches, whose first rows are kept. The merge reads in each round the batches that
 begin before a row, the splitter, and can then pass on all rows before it. Splitters are chosen among
 the first rows of batches, so that a round reads a part of what a run has: the merge and whoever takes
-its rows have some copies of them.
+its rows have some copies of them. Runs are read, not mapped into memory, where their pages would stay.
 
 Rows of one stream that come nearly in order need none of this: see `sorted_blocks`.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 14  # rows of a batch of a run at most
 BATCHES = 64  # of a run at least, however few its rows are: the merge holds a batch of each run
-ROUNDS = 4  # for as many rows as a run has
+ROUNDS = 4  # for as many rows as are held in memory
 
 
 class ExternalSort:
@@ -60,7 +60,11 @@ class ExternalSort:
         """Yield all rows in their order."""
         if not self._runs:
             if self._pieces:
-                yield self._taken()
+                parts = max(1, -(-ROUNDS * self._size // self._most))
+                rows = self._taken()
+                step = max(1, -(-rows.num_rows // parts))
+                for row in range(0, rows.num_rows, step):
+                    yield rows.slice(row, step)
             return
         if self._pieces:
             self._spill()
@@ -96,7 +100,7 @@ class ExternalSort:
         order = self._order.indices(firsts)
         begins = np.arange(firsts.num_rows) if order is None else order
         step = max(1, len(begins) // (ROUNDS * len(self._runs)))  # batches of a round
-        files = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._runs]
+        files = [pa.ipc.open_file(pa.OSFile(str(path))) for path in self._runs]
         carried = firsts.slice(0, 0)
         for place in range(0, len(begins), step):
             read = [self._places[at] for at in begins[place : place + step]]

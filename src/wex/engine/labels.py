@@ -70,7 +70,10 @@ class LabelRun:
     def __init__(self, run: WindowRun, codes: NDArray[np.generic], state: Ints) -> None:
         """`state` has the states of the automaton for prefixes, before `Engine.oldest_whole`."""
         assert run.window.labels is not None
-        self.run, self.codes, self.state = run, codes, state
+        # The run itself has these labels: objects that hold each other are freed late.
+        self.engine, self.window, self.batch = run.engine, run.window, run.batch
+        self.rows, self.carried = run.rows, run.carried
+        self.codes, self.state = codes, state
         self.machine: LabelMachine = run.window.labels
 
     def parsed(self, streams: Ints, starts: Ints, ends: Ints) -> ParsedWindows:
@@ -93,7 +96,7 @@ class LabelRun:
 
     def _own_bits(self, starts: Ints, sizes: Ints, count: int) -> NDArray[np.int32]:
         """Return the truth values of predicates with aggregates for all events of some windows."""
-        own = self.run.window.machine.own
+        own = self.window.machine.own
         if own is None:
             return np.empty(0, dtype=np.int32)
         bits = np.empty(count, dtype=np.int32)
@@ -105,9 +108,9 @@ class LabelRun:
 
     @cached_property
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        own = self.run.window.machine.own
+        own = self.window.machine.own
         assert own is not None
-        return ProgramData(own.program, self.run.rows, self.run.carried).columns()
+        return ProgramData(own.program, self.rows, self.carried).columns()
 
     def onward(self, label: str, longest: int, *, first: bool) -> Onward:
         """Return how to go on at a label of a window of at most `longest` events."""
@@ -115,7 +118,7 @@ class LabelRun:
         entries = np.empty(0, dtype=np.int32)
         if self.machine.depends_on_prefix:
             entries = form.entry[self._prefix_states[0]]
-        own = self.run.window.machine.own
+        own = self.window.machine.own
         return Onward(
             True,
             first,
@@ -132,7 +135,7 @@ class LabelRun:
     def states_before(self, streams: Ints, rows: Ints) -> Ints:
         """Return the states of the automaton for prefixes before rows of some streams."""
         before, after = self._prefix_states
-        batch = self.run.batch
+        batch = self.batch
         inside = rows < batch.end[streams]
         states: Ints = np.where(inside, before[np.where(inside, rows, 0)], after[streams])
         return states
@@ -140,9 +143,9 @@ class LabelRun:
     @cached_property
     def _prefix_states(self) -> tuple[NDArray[np.int32], Ints]:
         """Return the states before each row, and those after the last row of each stream."""
-        batch, window = self.run.batch, self.run.window
+        batch, window = self.batch, self.window
         begin = np.maximum(
-            self.run.engine.oldest_whole(batch), batch.begin + window.first - batch.position
+            self.engine.oldest_whole(batch), batch.begin + window.first - batch.position
         )
         before = np.zeros(batch.rows + 1, dtype=np.int32)
         after = self.state.copy()

@@ -12,11 +12,11 @@ from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from wex.engine.packing import BLOB_ROWS, KeyBuckets
 from wex.spark.internals import estimated_size, spread_labels
+from wex.spark.long_rows import long_row, rows_of_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +34,7 @@ BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
 MOST_BUCKETS = 1 << 12
-MEMORY = 1 << 27  # bytes of a bucket that a worker sorts in memory
+MEMORY = 1 << 26  # bytes of a bucket that a worker sorts in memory
 PARTITIONS = "spark.sql.shuffle.partitions"
 INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
 
@@ -75,7 +75,9 @@ def shuffled(frame: DataFrame, engine: Engine, names: list[str]) -> DataFrame:
     labels = bucket_labels(frame, keyed=bool(stream.partition_by))
     first = stream.order_by[0] if stream.order_by else None
     by_key = KeyBuckets(stream.partition_by, len(labels))
-    packed = frame.mapInArrow(packing_function(names, by_key, first, labels), BLOBS_IN_SPARK)
+    batch_rows = rows_of_batches(frame.sparkSession)
+    pack = packing_function(names, by_key, first, labels, batch_rows)
+    packed = frame.mapInArrow(pack, BLOBS_IN_SPARK)
     partitioned = packed.repartition("bucket") if stream.partition_by else packed.repartition(1)
     return partitioned.sortWithinPartitions("bucket", "first")
 
@@ -85,8 +87,12 @@ def packing_function(
     division: Buckets,
     first_order: str | None,
     labels: list[int],
+    batch_rows: int,
 ) -> Callable[[Batches], Batches]:
-    """Return the function that packs the rows of a partition into buckets with some labels."""
+    """Return the function that packs the rows of a partition into buckets with some labels.
+
+    Spark hands so many rows to Python together.
+    """
     rows = min(MOST_ROWS, max(FEWEST_ROWS, BLOB_ROWS * len(labels)))
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -97,18 +103,11 @@ def packing_function(
         for table in joined(batches, rows):
             named = table.rename_columns(names)
             for blob in blobs(named, division, first_order):
-                yield _blob_row(labels[blob.bucket], blob.first, blob.data)
+                numbers = (labels[blob.bucket], blob.first)
+                yield long_row(numbers, blob.data, batch_rows, BLOBS)
         settle()
 
     return pack
-
-
-def _blob_row(label: int, first: int, data: pa.Buffer) -> pa.RecordBatch:
-    """Return a blob as a row, without a copy of its bytes."""
-    offsets = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
-    rows = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
-    labels, firsts = pa.array([label], pa.int32()), pa.array([first], pa.int64())
-    return pa.record_batch([labels, firsts, rows], schema=BLOBS)
 
 
 def buckets(
@@ -125,6 +124,7 @@ def buckets(
         (label, blob)
         for batch in batches
         for label, blob in zip(batch.column(0).to_pylist(), batch.column(2), strict=True)
+        if blob.is_valid
     )
 
     def pieces(blobs_of_bucket: Iterator[tuple[int, pa.BinaryScalar]]) -> Iterator[pa.Table]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from wex.engine.engine import Engine
     from wex.engine.ranges.distribution import Cut
 
-RANGE_EVENTS = 6_000_000  # of a range: few enough to be sorted in memory, if they have few columns
+RANGE_EVENTS = 6_000_000  # of a range: a task sorts it in a few runs
 MOST_RANGES = 1000
 LOOK = 1 << 12  # events after a border in which the states may become known
 SAMPLE = 100_000  # events that are looked at, at least

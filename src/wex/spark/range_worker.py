@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
@@ -24,6 +23,7 @@ from wex.engine.ranges.joining import (
 )
 from wex.engine.state.state import from_ipc, to_ipc
 from wex.engine.streaming.worker_errors import bad_rows_hint
+from wex.spark.long_rows import long_row
 from wex.spark.packed_shuffle import buckets
 from wex.spark.worker import engine_of_plan, joined, partition_windows, tally_row
 from wex.spark.worker_heap import settle
@@ -78,6 +78,7 @@ class RangeWork:
     plan: bytes
     events: pa.Schema  # of rows that travel
     tally: bool
+    batch_rows: int  # that Spark hands to Python together
 
     @property
     def engine(self) -> Engine:
@@ -99,20 +100,21 @@ def range_packets(
         if placed is None:
             target = targets[label % len(targets)]
             found = partition_windows(engine, tables, tally=work.tally)
-            yield from _windows_rows(target, Place(Kind.WINDOWS, label, number, 0), found)
+            yield from _windows_rows(work, target, Place(Kind.WINDOWS, label, number, 0), found)
             continue
-        yield from _range_rows(engine, placed, tables)
+        yield from _range_rows(work, placed, tables)
     settle()
 
 
-def _range_rows(engine: Engine, placed: PlacedRange, tables: Iterator[pa.Table]) -> Batches:
+def _range_rows(work: RangeWork, placed: PlacedRange, tables: Iterator[pa.Table]) -> Batches:
     """Yield the packets of a range, given as its sorted rows, as rows."""
+    engine = work.engine
     with bad_rows_hint(engine.guarded, "fail"):
         sent = packets(placed.number, run_task(engine, placed.task, tables))
         for at, packet in enumerate(sent):
             for_all = packet.place.kind in FOR_ALL
             for target in placed.targets if for_all else [placed.target]:
-                yield from _rows(target, placed.stream, at, packet)
+                yield from _rows(work, target, placed.stream, at, packet)
 
 
 class Extent(NamedTuple):
@@ -166,11 +168,11 @@ def partition_packets(
         if (least, greatest, events) != extent:
             raise changed()
 
-    yield from _range_rows(engine, placed, checked())
+    yield from _range_rows(work, placed, checked())
     settle()
 
 
-def _windows_rows(target: int, place: Place, found: Batches) -> Batches:
+def _windows_rows(work: RangeWork, target: int, place: Place, found: Batches) -> Batches:
     """Yield windows of streams that are not divided as rows."""
     slices = (
         batch.slice(row, TABLE_ROWS)
@@ -179,18 +181,15 @@ def _windows_rows(target: int, place: Place, found: Batches) -> Batches:
     )
     for at, some in enumerate(slices):
         content = to_ipc(pa.Table.from_batches([some]), compressed=True)
-        yield from _rows(target, UNDIVIDED, at, Packet(place, content))
+        yield from _rows(work, target, UNDIVIDED, at, Packet(place, content))
 
 
-def _rows(target: int, stream: int, at: int, packet: Packet) -> Batches:
+def _rows(work: RangeWork, target: int, stream: int, at: int, packet: Packet) -> Batches:
     """Yield a packet as rows of a part each."""
     content = pa.py_buffer(packet.content)
     for part, first in enumerate(range(0, max(content.size, 1), PART_BYTES)):
         data = content.slice(first, min(PART_BYTES, content.size - first))
-        offsets = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
-        numbers = [pa.array([n], pa.int32()) for n in (target, stream, *packet.place, at, part)]
-        column = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
-        yield pa.record_batch([*numbers, column], schema=PACKETS)
+        yield long_row((target, stream, *packet.place, at, part), data, work.batch_rows, PACKETS)
 
 
 def joined_windows(
@@ -221,6 +220,7 @@ def _packets(batches: Batches) -> Iterator[tuple[int, int, Packet]]:
         (numbers, content)
         for batch in batches
         for *numbers, content in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        if content is not None
     )
     for head, parts in groupby(rows, key=lambda row: row[0][: NUMBERS - 1]):
         target, stream, *place, _ = head

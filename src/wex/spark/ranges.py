@@ -20,6 +20,7 @@ from wex.engine.streaming.worker_errors import SECRET, sealed_errors
 from wex.errors import WexError, counted
 from wex.spark import packed_shuffle, partition_ranges
 from wex.spark.internals import estimated_size, is_only_read, spark_schema_of, spread_labels
+from wex.spark.long_rows import rows_of_batches
 from wex.spark.packed_shuffle import BLOBS_IN_SPARK, buckets_of_partition, packing_function
 from wex.spark.range_borders import CutStream, Order, cut_streams, largest_share
 from wex.spark.range_worker import DividedStream, PlacedRange, RangeWork
@@ -188,7 +189,9 @@ def _divided(
     labels = spread_labels(tasks, -(-(undivided + ranges) // tasks))
     targets = spread_labels(tasks, 1)
     division = _division(engine, order, streams, undivided)
-    pack = packing_function(list(plain), division, order.field, labels[: division.count])
+    batch_rows = rows_of_batches(rows.sparkSession)
+    own_labels = labels[: division.count]
+    pack = packing_function(list(plain), division, order.field, own_labels, batch_rows)
     blobs = rows.mapInArrow(pack, BLOBS_IN_SPARK).repartition(tasks, "bucket")
     work = _work(engine, rows, plain, tally=tally)
     placed, divided = _placed(engine, streams, targets, tally=tally)
@@ -223,7 +226,7 @@ def _in_place(
 def _work(engine: Engine, rows: DataFrame, plain: dict[str, str], *, tally: bool) -> RangeWork:
     types = to_arrow(rows.schema)
     events = pa.schema([(name, types.field(short).type) for name, short in plain.items()])
-    return RangeWork(engine.plan.to_bytes(), events, tally)
+    return RangeWork(engine.plan.to_bytes(), events, tally, rows_of_batches(rows.sparkSession))
 
 
 def _joined(

@@ -82,7 +82,9 @@ class LaneGroup:
 def _in_fours(codes: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """Return codes of a byte, four of them in a number; those at the end may be left out."""
     whole = codes[: len(codes) // 4 * 4]
-    return (whole if whole.ctypes.data % 4 == 0 else whole.copy()).view(np.uint32)
+    return (whole if whole.__array_interface__["data"][0] % 4 == 0 else whole.copy()).view(
+        np.uint32
+    )
 
 
 def lane_groups(machines: Sequence[tuple[Machine | TrackedMachine, int]]) -> list[LaneGroup]:

@@ -128,16 +128,6 @@ class Ranges:
         return None if self._survey.filled else self.low < self.high
 
     @cached_property
-    def _some(self) -> Ranges:
-        """Return the ranges that have items, those with one end by their beginnings."""
-        low, high = self.low, self.high
-        if self.filled is not None:
-            low, high = low[self.filled], high[self.filled]
-        if self._order is not None:
-            low, high = low[self._order], high[self._order]
-        return self if low is self.low else Ranges(low, high)
-
-    @cached_property
     def _order(self) -> Ints | None:
         """Return the order of the ranges that have items; None: as they are.
 
@@ -153,8 +143,18 @@ class Ranges:
 
     @cached_property
     def work(self) -> tuple[Ints, Ints, int]:
-        """Return the ranges that have items, and how many of them are cheap to scan."""
-        return self._some.low, self._some.high, self._some.scannable
+        """Return the ranges that have items, those with one end by their beginnings.
+
+        Behind them comes how many of them are cheap to scan.
+        """
+        low, high = self.low, self.high
+        if self.filled is not None:
+            low, high = low[self.filled], high[self.filled]
+        if self._order is not None:
+            low, high = low[self._order], high[self._order]
+        # Not kept if they are these ranges: an object that holds itself is freed late, with what it holds.
+        some = self if low is self.low else Ranges(low, high)
+        return low, high, some.scannable
 
     @property
     def scannable(self) -> int:
