@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 14  # rows of a batch of a run at most
 BATCHES = 64  # of a run at least, however few its rows are: the merge holds a batch of each run
-ROUNDS = 4  # for as many rows as are held in memory
+ROUNDS = 8  # for as many rows as are held in memory
 
 
 class ExternalSort:

@@ -191,39 +191,50 @@ def run_task(engine: Engine, task: RangeTask, tables: Iterable[pa.Table]) -> Ite
     """Yield the pieces of a range, given as its sorted rows: memory does not grow with their number."""
     entries = task.entries
     before: pa.Table | None = None
-    prepared: PreparedInput | None = None
+    schema: pa.Schema | None = None
     for rows, is_last in _with_last(tables):
-        prepared = PreparedInput(engine, rows, None if prepared is None else prepared.schema)
-        table = prepared.table
-        if before is None:
-            before = from_ipc(task.before).cast(table.schema) if task.before else table.slice(0, 0)
-        whole = pa.concat_tables([before.cast(table.schema), table]).combine_chunks()
-        kept = min(before.num_rows, reach(engine))
-        batch = _batch(
-            engine, whole.slice(before.num_rows - kept), kept, position=entries[0].position
-        )
-        times = _times(engine, before)
         last = is_last and task.following is None
-        ways = [_way(engine, batch, entry, times, last=last) for entry in entries]
-        yield Piece(entries[0].position, table.num_rows, ways)
-        before = whole.slice(max(whole.num_rows - rows_before(engine), 0))
-        following = [way.after for way in ways if way.fault is None and way.after is not None]
+        prepared = PreparedInput(engine, rows, schema)
+        schema = prepared.schema
+        if before is None:
+            empty = prepared.table.slice(0, 0)
+            before = from_ipc(task.before).cast(empty.schema) if task.before else empty
+        piece, before = _piece(engine, prepared.table, before, entries, last=last)
+        following = [way.after for way in piece.ways if way.fault is None and way.after is not None]
         entries = tuple(dict.fromkeys(following))  # ways may meet
+        del rows, prepared  # they would wait while the next rows are sorted
+        yield piece
+        del piece
         if not entries:
             return
     if before is None or task.following is None or not _same(engine, before, task.following):
         raise changed()
 
 
+def _piece(
+    engine: Engine, table: pa.Table, before: pa.Table, entries: tuple[Entry, ...], *, last: bool
+) -> tuple[Piece, pa.Table]:
+    """Return adjacent events of a range, run from their entries, and the last rows of all so far."""
+    whole = pa.concat_tables([before.cast(table.schema), table]).combine_chunks()
+    kept = min(before.num_rows, reach(engine))
+    rows = whole.slice(before.num_rows - kept)
+    batch = _batch(engine, rows, kept, position=entries[0].position)
+    times = _times(engine, before)
+    ways = [_way(engine, batch, entry, times, last=last) for entry in entries]
+    first = max(whole.num_rows - rows_before(engine), 0)
+    copied = whole.take(pa.array(np.arange(first, whole.num_rows)))  # a slice would hold all rows
+    return Piece(entries[0].position, table.num_rows, ways), copied
+
+
 def _with_last(tables: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, bool]]:
     """Yield tables, and of each whether it is the last one."""
-    waiting = None
+    waiting: list[pa.Table] = []
     for table in tables:
-        if waiting is not None:
-            yield waiting, False
-        waiting = table
-    if waiting is not None:
-        yield waiting, True
+        if waiting:
+            yield waiting.pop(), False
+        waiting.append(table)
+    if waiting:
+        yield waiting.pop(), True
 
 
 def _batch(engine: Engine, table: pa.Table, begin: int, position: int) -> Batch:
