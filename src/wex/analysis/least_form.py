@@ -399,19 +399,22 @@ def _queries(
     """Yield queries about all streams whose guards are sure, the one about no others first.
 
     What is vain on more streams than there are is vain. So the order of the stream may count no more
-    than the hours of `hour(ts)`, and at last each such value of an event may be a field of its own.
+    than the hours of `hour(ts)`, and at last each such value of an event may be a field of its own, as may
+    be each that rounds; what rounding does not change is left out where it would make too many regions.
     """
     derived = DerivedFields()
     shown = list(map(derived.derive, guards))
-    ways: list[tuple[Sequence[Guard], Mapping[str, int] | None, DerivedFields | None]] = [
-        (guards, None, None)
+    ways: list[tuple[Sequence[Guard], Mapping[str, int] | None, DerivedFields | None, bool]] = [
+        (guards, None, None, False)
     ]
     if shown != list(guards):
         columns = {name.text for name in meaning.spec.stream.order_by}
         units = {name: unit for name, unit in units_of(guards).items() if name in columns}
-        ways += [(guards, units, None)] if units else []
-        ways += [(shown, None, derived)]
-    for own, units_of_order, fields in ways:
+        ways += [(guards, units, None, False)] if units else []
+        rounds = any(map(terms.rounds, derived.values.values()))
+        ways += [(shown, None, derived, True)] if rounds else []
+        ways += [(shown, None, derived, False)]
+    for own, units_of_order, fields, rounded in ways:
         relevant = {field.name for guard in own for field in terms.fields(guard)}
         order = stream_order(meaning, relevant, units_of_order)
         if _is_sure([*own, order.guard]):
@@ -422,6 +425,7 @@ def _queries(
                 rates=NO_RATES,  # they leave out streams only
                 units=units_of_order,
                 derived=fields,
+                rounded=rounded,
             )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wex.analysis.regions.derived import FreeTruth
+from wex.analysis.regions.derived import FreeTruth, stays_number
 from wex.compile.reduce import computed, over_letters
 from wex.spec.types import BOOL
 from wex.theory import terms
@@ -102,7 +102,9 @@ def _sooner(compiled: CompiledWindow) -> Iterator[Guard]:
 
 
 def _may_fail(term: Term, *, nested: bool) -> bool:
-    """Tell whether arithmetic may leave the whole numbers of 64 bits; division by a constant does not."""
+    """Tell whether arithmetic may have no result; division by a constant, and of floats with constants, does."""
+    if term.kind == "real":
+        return not stays_number(term)
     match term:
         case Arithmetic("//" | "%", Field(), Constant(int(divisor))):
             return divisor <= 0

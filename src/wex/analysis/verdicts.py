@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wex.analysis.answers import Answer, Growth, Quantity, Verdict
-from wex.analysis.counting.multiset import vector_after
+from wex.analysis.counting.multiset import vector_after, vectors_of
 from wex.analysis.counting.ordered import StartLists
+from wex.analysis.counting.single import Starts
 from wex.analysis.graphs import TooManyError
 from wex.analysis.held_search import held_after
 from wex.analysis.leftmost import Leftmost
@@ -22,7 +23,12 @@ from wex.analysis.lifetimes import SteadyRun, steady_runs
 from wex.analysis.overlap import TOO_MANY_WINDOWS, Overlap
 from wex.analysis.preference import Delay, decision_delay
 from wex.analysis.rates import most_in_time, paced
-from wex.analysis.regions.contexts import FEW_VALUES, thorough_regions, with_few_values
+from wex.analysis.regions.contexts import (
+    FEW_VALUES,
+    free_contexts,
+    thorough_regions,
+    with_few_values,
+)
 from wex.analysis.regions.typed import LOOSE, OrderRegions
 from wex.analysis.repeated_events import growing_starts, growing_windows
 from wex.analysis.start_count import StartCount
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wex.analysis.answers import WitnessBuilder
-    from wex.analysis.counting.single import Starts
     from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
     from wex.analysis.regions.graph import Budget
     from wex.analysis.repetition import Repetition
@@ -333,12 +338,26 @@ class Analysis(Subject):
         if clauses.single:
             reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
             return self.bounded(what, len(window.moves), reason, exact=False)
-        if self.quick or self.regions_of is not None:
-            return self.unknown(what, TOO_MANY_STARTS)
+        at_most = self._by_letters(what, window)
+        if at_most is not None or self.quick or self.regions_of is not None:
+            return at_most or self.unknown(what, TOO_MANY_STARTS)
         self.budget.renew()
         with self.budget.without_purse():  # events are tried, where there is too much to explore
             shown = growing_starts(self, what, ended=True)
             return shown or self.unknown(what, TOO_MANY_STARTS)
+
+    def _by_letters(self, what: Quantity, window: AnalysedWindow) -> Answer | None:
+        """Return a bound that holds even if any event could follow any other; None if there is none."""
+        if window.clauses.cuts:
+            return None
+        budget = replace(self.budget, done=0)
+        with suppress(TooManyError), budget.without_purse():
+            starts = Starts(free_contexts([window], budget), window)
+            if next(starts.pumps(starts.held), None) is None:
+                bound = vectors_of(starts, starts.held, budget).most
+                reason = "the automaton alone lets no more starts be there at once"
+                return self.bounded(what, bound, reason, exact=False)
+        return None
 
     def limited(self, what: Quantity, events: int) -> Answer:
         """Return the bound that `within` sets if it ends starts after so many events."""

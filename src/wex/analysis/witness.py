@@ -43,6 +43,7 @@ from wex.theory.terms import (
     NullFlag,
     RunningTest,
     atoms,
+    rounded,
 )
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _filled(
         elif value is None:
             value = filler(type_, index if name in query.rising else 0, query.rates.pace)
         elif isinstance(value, Fraction):
-            value = float(value)
+            value = rounded(value)
         elif name in shift:
             assert isinstance(value, int)
             value += shift[name]

@@ -100,6 +100,8 @@ def vectors_of(
                 budget.check(steps=work)
                 if clipped:
                     vector = _support(vector)
+                if (edge.to, vector) in numbers:
+                    continue
                 if not clears:
                     others = maximal.setdefault(edge.to, [])
                     budget.check(steps=work * len(others))

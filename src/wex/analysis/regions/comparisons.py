@@ -11,7 +11,7 @@ which of their relations have to be remembered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
@@ -60,17 +60,19 @@ class Kinds:
 class Compared:
     """A group whose values are only compared, with each other and with constants.
 
-    `listed` has the values of the fields that have only these.
+    `listed` has the values of the fields that have only these. If the group is `dense`, there is a value between
+    any two, also where fields are whole numbers.
     """
 
     tests: Mapping[int, Comparison]
     fields: Mapping[str, Field]
     listed: Mapping[str, tuple[Known, ...]]
+    dense: bool = False
 
     @property
     def key(self) -> Hashable:
         """Return what decides about the types of the group."""
-        return tuple(self.tests.items()), tuple(self.listed.items())
+        return tuple(self.tests.items()), tuple(self.listed.items()), self.dense
 
     @property
     def ordered(self) -> bool:
@@ -79,8 +81,8 @@ class Compared:
 
     @property
     def whole(self) -> bool:
-        """Tell whether some of the fields are whole numbers."""
-        return any(field.kind == "whole" for field in self.fields.values())
+        """Tell whether some of the fields have whole numbers only."""
+        return not self.dense and any(field.kind == "whole" for field in self.fields.values())
 
 
 def tests_of(query: RegionQuery) -> Tests:
@@ -173,21 +175,23 @@ def _compared(own: Mapping[int, Atom], query: RegionQuery) -> Compared | None:
     if "number" not in kinds and any(test.op not in ("=", "!=") for test in tests.values()):
         return None
     listed: dict[str, tuple[Known, ...]] = {}
+    many = False  # too many whole numbers lie between constants, or in bounds, to list them
     for name, field in fields.items():
         if field.type == BOOL:
             listed[name] = (False, True)
         elif field.type.values:
             listed[name] = field.type.values
-        elif name in query.bounds:
-            if query.bounds[name] > WIDTH:
-                return None
+        elif query.bounds.get(name, WIDTH + 1) <= WIDTH:
             listed[name] = tuple(range(query.bounds[name]))
+        elif name in query.bounds:
+            many = True
     group = Compared(tests, fields, listed)
     if group.whole and group.ordered:
         numbers = whole_range(group)
-        if numbers.stop - numbers.start > WIDTH:  # `len` fails for very long ranges
-            return None  # finitely many numbers lie between constants, too many to list
-    return group
+        many = many or numbers.stop - numbers.start > WIDTH  # `len` fails for very long ranges
+    if many and not query.loose:
+        return None
+    return replace(group, dense=many)
 
 
 def constants_in(group: Compared) -> dict[str, set[Known]]:

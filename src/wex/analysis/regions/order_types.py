@@ -208,7 +208,7 @@ class _Insertion:
         self.meets = types.meets[name]
         self.constants = types.constants[name]
         self.listed = types.group.listed.get(name)
-        self.whole = types.group.fields[name].kind == "whole"
+        self.whole = types.group.whole and types.group.fields[name].kind == "whole"
         pairs = [before.pairs[pair] for pair in _pairs(self.meets, types.names)]
         read = pairs + [before.places[slot] for slot in self.meets if self.constants]
         self._key = _getter([0, *read])

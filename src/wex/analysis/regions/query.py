@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from wex.analysis.rates import NO_RATES, Rates
-from wex.analysis.regions.derived import Derived, DerivedFields, FreeTruth
+from wex.analysis.regions.derived import Complete, Derived, DerivedFields, FreeTruth
 from wex.analysis.regions.graph import SILENT
 from wex.automata.explore import Exploration, explore
 from wex.compile.assumptions import AssumptionAutomaton, assumption_automaton
@@ -158,12 +158,13 @@ def query_of(
     moments: bool = False,
     units: Mapping[str, int] | None = None,
     derived: DerivedFields | None = None,
+    rounded: bool = False,
 ) -> RegionQuery:
     """Return the query for some windows of a spec under assumptions.
 
     With `moments` one more reader tells whether an event has the same time as the one before. Of columns
     with `units` the order only counts these, and guards read `derived` fields if these are given: such a
-    query is loose.
+    query is loose. If these are `rounded`, what is sure of them is part of the order.
     """
 
     def shown(guard: Guard) -> Guard:
@@ -187,6 +188,8 @@ def query_of(
     depths += [len(assumption.phases) - 1 for assumption in assumptions]
     depths += [-field.offset for guard in [*guards, in_order] for field in terms.fields(guard)]
     depth = max(depths, default=0)
+    if derived is not None and rounded:
+        in_order = terms.And((in_order, *derived.order(depth, relevant)))
     firsts = any(isinstance(atom, IsFirst) for guard in guards for atom in atoms(guard))
     levels = depth + 1 + firsts
     readers: list[tuple[Classes | None, ...]] = [
@@ -241,7 +244,7 @@ def _test(guard: Guard, atoms: Mapping[Guard, int]) -> Test:
 
 
 def _is_added(field: terms.Field) -> bool:
-    return isinstance(field.name, NullFlag | FreeTruth | Derived)
+    return isinstance(field.name, NullFlag | FreeTruth | Derived | Complete)
 
 
 def assumptions_of(meaning: Meaning) -> AssumptionAutomaton | None:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.comparisons import Compared, Kinds, groups_of, tests_of
-from wex.analysis.regions.graph import Action, RegionGraph, Step, quotient
+from wex.analysis.regions.graph import Action, Step, quotient
 from wex.analysis.regions.order_types import OrderTypes, in_hindsight
+from wex.analysis.regions.solved import SolvedGraph
 from wex.automata.explore import Exploration
 from wex.spec.types import TIMESTAMP
 from wex.theory import terms
@@ -53,7 +54,7 @@ LOOSE = "some order types"  # the method where some tests are free
 MOST_TRIED = 8  # sets of free tests of one size
 
 
-class OrderRegions(RegionGraph):
+class OrderRegions(SolvedGraph):
     """The region graph of a query whose groups of fields have types.
 
     Some tests may be `free`. With `most`, types have at most so many values beside the constants.
@@ -71,11 +72,10 @@ class OrderRegions(RegionGraph):
         free: bool = False,
         most: int | None = None,
     ) -> None:
+        super().__init__(query, budget)
         self.exact = not free
         if free:
             self.method = LOOSE
-        self.query = query
-        self.budget = budget
         self.tests = tests
         # The types of a single group are merged below, with all others.
         merge = len(groups) > 1 or any(tests.deepest)
@@ -185,7 +185,7 @@ class OrderRegions(RegionGraph):
     ) -> tuple[list[Event], list[list[Event]]] | None:
         """Return events along a path: each group has its own values."""
         if not self.exact:
-            return None
+            return super().streams(path, branches)
         main, node = self._walk(path, self.numbers.states[0])
         walks = [main, *(self._walk(branch, node)[0] for branch in branches)]
         found: list[list[dict[str, Value]]] = [[{} for _ in walk] for walk in walks]
