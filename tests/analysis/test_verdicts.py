@@ -224,21 +224,21 @@ ENTANGLED = "stream s (x real) window w match [x > x[-4]]+ [x < x[-3]]"
 
 
 def test_more_effort_decides_more() -> None:
-    little = wex.check(ENTANGLED, effort=150)["w"].open
+    little = wex.check(ENTANGLED, effort=20)["w"].open
     assert little.verdict == "unknown"
-    assert "150 steps of the analysis were not enough, and a greater `effort`" in little.reason
+    assert "20 steps of the analysis were not enough, and a greater `effort`" in little.reason
     assert wex.check(ENTANGLED)["w"].open.verdict == "unbounded"
 
 
 def test_verdicts_do_not_depend_on_what_was_asked_before() -> None:
-    first = [str(wex.check(ENTANGLED, effort=effort)["w"].open) for effort in (150, 2_000, 20_000)]
+    first = [str(wex.check(ENTANGLED, effort=effort)["w"].open) for effort in (20, 2_000, 20_000)]
     wex.check(ENTANGLED)
-    again = [str(wex.check(ENTANGLED, effort=effort)["w"].open) for effort in (150, 2_000, 20_000)]
+    again = [str(wex.check(ENTANGLED, effort=effort)["w"].open) for effort in (20, 2_000, 20_000)]
     assert first == again
 
 
 def test_effort_is_a_limit() -> None:
-    with wex.limits.raised(effort=150):
+    with wex.limits.raised(effort=20):
         assert wex.check(ENTANGLED)["w"].open.verdict == "unknown"
     with pytest.raises(wex.WexError, match="effort must be positive"):
         wex.check(ENTANGLED, effort=0)

@@ -213,25 +213,36 @@ def _beaten(places: Places) -> int:
 
 
 def by_age(compiled: CompiledWindow) -> CompiledWindow:
-    """Return a window of `keep longest` or `disjoint` whose states count the events of `within N events`.
+    """Return a window whose states count events, only if it holds fewer starts.
 
-    Only if it holds fewer starts: one wins against others only while it is not too old, so the engine
-    compares starts where states show their age.
+    Under `keep longest` or `disjoint` with `within N events` one start wins against others only while it is not too
+    old, so the engine compares starts where states show their age. Under `keep all` a `having` that asks for the
+    length can deny what events let end.
     """
     clauses, lengths = compiled.clauses, sure_lengths(compiled)
-    counts = clauses.within_events is not None and clauses.oldest_wins and not clauses.running
-    if lengths is None or not counts:
+    if lengths is None or clauses.running:
+        return compiled
+    denied = lengths.by_having and clauses.having and clauses.keep == "all"
+    if not denied and (clauses.within_events is None or not clauses.oldest_wins):
         return compiled
     with suppress(TooManyError):
         counted = _counted_form(_counting_places(compiled, lengths, decided=True), compiled)
         if counted is not None:
-            counted = replace(counted, clauses=replace(clauses, within_events=None))
-            ordered = in_order(counted)
-            before, after, budget = _starts(counted), _starts(ordered), Budget(work=EFFORT)
-            held = vectors_of(before, before.held, budget, clears=clauses.cuts)
-            if StartLists(after, budget, held=True).most < held.most:
-                return ordered
+            plain = replace(clauses, within_events=None, having=clauses.having and not denied)
+            counted = replace(counted, clauses=plain)
+            smaller = pruned_window(counted)[0] if denied else in_order(counted)
+            if _most_held(smaller) < _most_held(compiled):
+                return smaller
     return compiled
+
+
+def _most_held(compiled: CompiledWindow) -> int:
+    """Return how many starts of a window are held at most; raise TooManyError if that is not found soon."""
+    starts, budget = _starts(compiled), Budget(work=EFFORT)
+    clauses = compiled.clauses
+    if clauses.single:
+        return StartLists(starts, budget, held=True).most
+    return vectors_of(starts, starts.held, budget, clears=clauses.cuts).most
 
 
 def _starts(compiled: CompiledWindow) -> Starts:

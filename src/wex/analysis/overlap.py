@@ -14,7 +14,6 @@ from wex.analysis.lifetimes import shared_at_most, steady_runs
 from wex.analysis.repeated_events import (
     LINEAR_REASON,
     QUADRATIC_REASON,
-    growing_windows,
     with_shared,
 )
 from wex.analysis.witness import concrete_streams
@@ -239,7 +238,7 @@ class Overlap:
                 reason,
                 lambda n: self._with_shared(list(chain(*certificate.stream(n))), n),
             )
-        return (unbounded and growing_windows(self.analysis)) or self._unknown(why)
+        return self._unknown(why)
 
     def _is_quadratic(self, cycle: GrowingCycle) -> bool:
         """Tell whether each start that a cycle adds has an unbounded number of windows."""

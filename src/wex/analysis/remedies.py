@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from wex.analysis.regions.contexts import quick_regions
 from wex.analysis.verdicts import Analysis
 from wex.analysis.window_tables import analysed_window
 from wex.automata.explore import explore
@@ -37,22 +38,48 @@ class Remedy:
 
 
 def remedy(meaning: Meaning, index: int, budget: Budget) -> Remedy | None:
-    """Return the clause with which a window holds the fewest starts, or None if none bounds it."""
-    best: Remedy | None = None
+    """Return the clause with which a window holds the fewest starts, or None if none bounds it.
+
+    The least form of a plan takes time, so only that of the best clause is made; of all only if no other
+    plan has a bound.
+    """
+    best = _best(meaning, index, budget, least=False)
+    if best is None:
+        best = _best(meaning, index, budget, least=True)
+        return None if best is None else best[0]
+    found, window = best
+    bound = _held(meaning, index, window, budget, least=True)
+    return found if bound is None else Remedy(found.clause, bound)
+
+
+def _best(
+    meaning: Meaning, index: int, budget: Budget, *, least: bool
+) -> tuple[Remedy, tree.Window] | None:
+    """Return the best clause, and the window with it; plans are in their `least` form or not."""
+    best: tuple[Remedy, tree.Window] | None = None
     beginnings = every_beginning(meaning, index)
     for clause, changed in _candidates(meaning.expanded.windows[index]):
         if beginnings and changed.keep and not KEEP.get(changed.keep.text, True):
             continue
         if best and changed.within:  # an arbitrary number is worse than a choice of windows
             break
-        share = replace(budget, work=int(budget.work * SHARE), done=0)
-        held = Analysis(with_window(meaning, index, changed), index, share, quick=True).held
-        if held.bound is None or (best and best.bound <= held.bound):
+        bound = _held(meaning, index, changed, budget, least=least)
+        if bound is None or (best and best[0].bound <= bound):
             continue
-        best = Remedy(clause, held.bound)
-        if held.bound <= 1:
+        best = Remedy(clause, bound), changed
+        if bound <= 1:
             break
     return best
+
+
+def _held(
+    meaning: Meaning, index: int, window: tree.Window, budget: Budget, *, least: bool
+) -> int | None:
+    """Return how many starts a plan for another window holds at most."""
+    share = replace(budget, work=int(budget.work * SHARE), done=0, ran_out=False)
+    changed = with_window(meaning, index, window)
+    analysis = Analysis(changed, index, share, quick_regions, quick=True, least=least)
+    return analysis.held.bound
 
 
 def _candidates(window: tree.Window) -> Iterator[tuple[str, tree.Window]]:

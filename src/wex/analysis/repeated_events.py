@@ -1,7 +1,7 @@
 """Answers that repeated events give: a number of starts or windows that grows with every repetition.
 
 They need no regions. So they serve for predicates with aggregates, which regions do not know, and where there
-is too much to explore.
+is too much to explore. Events that leave all these starts open show growth of held starts, too.
 """
 
 from __future__ import annotations
@@ -23,11 +23,16 @@ LINEAR_REASON = "an unbounded number of starts can end at the same event"
 QUADRATIC_REASON = "an unbounded number of starts can have an unbounded number of windows each"
 
 
-def growing_starts(analysis: Analysis, what: Quantity, *, ended: bool) -> Answer | None:
-    """Return "unbounded" if events are found whose repetition makes open or held starts accumulate.
+def growing_starts(analysis: Analysis, what: Quantity) -> Answer | None:
+    """Return "unbounded" if events are found whose repetition makes open or held starts accumulate."""
+    shown = _growing(analysis, what, ended=True)
+    if shown is None and what is Quantity.HELD:
+        shown = _growing(analysis, what, ended=False)
+    return shown
 
-    With `ended` all these starts end in windows.
-    """
+
+def _growing(analysis: Analysis, what: Quantity, *, ended: bool) -> Answer | None:
+    """Return "unbounded" if repeated events show it, after which all starts can end in windows if they are `ended`."""
     if ended not in analysis.repetitions:
         search = RepetitionSearch(analysis.meaning, analysis.index, analysis.budget)
         events = None
@@ -44,7 +49,7 @@ def growing_starts(analysis: Analysis, what: Quantity, *, ended: bool) -> Answer
             return search.with_open(repetition, n)
         return analysis.with_held(search.held_stream(repetition, n), n)
 
-    if build(search.rounds) is None:
+    if build(search.rounds if what is Quantity.OPEN else search.rounds_of_plan) is None:
         return None
     if what is Quantity.OPEN:
         analysis.repeated = found
@@ -67,7 +72,7 @@ def growing_windows(analysis: Analysis) -> Answer | None:
     growth, reason = Growth.LINEAR, LINEAR_REASON
     if search.is_quadratic(found):
         growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
-    elif not analysis.window.clauses.running:
+    elif not analysis.window.clauses.running and analysis.window.most_windows is None:
         reason = f"{reason}; the growth may be quadratic"
     return analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
 

@@ -51,10 +51,13 @@ class Repetition:
     tail: tuple[Event, ...] = ()
     back: bool = False
     clock: str | None = None
+    before: tuple[Event, ...] = ()
+    settled: int = 0
 
     def stream(self, rounds: int) -> list[Event]:
-        """Return the events, repeated so often."""
-        return [self._moved(event, turn) for turn in range(rounds) for event in self.events]
+        """Return the events, repeated so often, behind those that come before them."""
+        repeated = [self._moved(event, turn) for turn in range(rounds) for event in self.events]
+        return [*self.before, *repeated]
 
     def ending(self, rounds: int) -> list[Event]:
         """Return the events behind so many rounds."""
@@ -106,13 +109,17 @@ def keep_truth(
         return False
     turns = range(first + 3, first + 6)
     grams = {turn: grams_of(found.stream(turn + 1) + found.ending(turn + 1)) for turn in turns}
-    size = len(found.events)
+    size, rest = len(found.events), len(found.before)
     for guard, atom in every:
         for place in range(size + len(found.tail)):
             for begin in range(size) if isinstance(guard, RunningTest) else (0,):
                 values = {
                     (turn, age): _margin(
-                        guard, atom, grams[turn], turn * size + place, (turn - age) * size + begin
+                        guard,
+                        atom,
+                        grams[turn],
+                        rest + turn * size + place,
+                        rest + (turn - age) * size + begin,
                     )
                     for turn in turns
                     for age in range(first + 3)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING
 
 from wex.analysis.lifetimes import DEAD
@@ -17,6 +17,7 @@ from wex.analysis.own_letters import OwnAutomaton
 from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
 from wex.analysis.repetition import Repetition, keep_truth, plus, tested
+from wex.analysis.repetition_solver import RepetitionSolver
 from wex.analysis.witness import (
     OFFSETS,
     conforming_stream,
@@ -45,7 +46,7 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from wex.analysis.regions.graph import Budget
     from wex.spec import Meaning
@@ -57,6 +58,7 @@ MOST_EVENTS = 64  # that are tried, one by one
 MOST_PAIRS = 200  # of events that are repeated
 MOST_STATES = 24  # of an automaton: a start is followed for as many rounds
 MOST_AGO = 8  # events that a predicate looks back
+SIZES = (1, 2)  # of rounds whose events have values that the predicates name
 MOST_TAIL = 2  # events behind the repeated ones
 PER_CYCLE = 150  # steps of work: a cycle is tried on a stream of many rounds
 SHARE = 0.5  # of the work for an answer
@@ -81,6 +83,7 @@ class RepetitionSearch:
                 guard for letters in (self.compiled.letters, *phases) for guard in letters.guards
             )
         )
+        self.running = any(isinstance(guard, RunningTest) for guard in self.guards)
         self.read = {part.name for guard in self.guards for part in fields(guard)}
         order = self.meaning.spec.stream.order_by
         self.clock = order[0].text if order else None
@@ -89,6 +92,12 @@ class RepetitionSearch:
         states += [len(self.assumption.live)] if self.assumption else []
         self.rounds = max(states) + 2
         self.ago = max([self.compiled.lookback, *map(_ago, self.guards)])
+
+    @property
+    def rounds_of_plan(self) -> int:
+        """Return how many rounds a start has to survive in a plan, so that it survives all."""
+        compiled = compile_window(self.meaning, self.index, least=True)
+        return max(self.rounds, len(OwnAutomaton(compiled).moves()) + 2)
 
     @property
     def feasible(self) -> bool:
@@ -106,11 +115,17 @@ class RepetitionSearch:
 
     def held(self) -> Repetition | None:
         """Return a repetition of which every round adds a start that a plan holds for ever."""
-        return next((found for size in (1, 2) for found in self._lasting(size)), None)
+        if not self.feasible:
+            return None
+        solved = () if self.running else self._surviving(self._solved(ended=False))
+        return next(chain(solved, *map(self._lasting, SIZES)), None)
 
     def open(self) -> Repetition | None:
         """Return a repetition of which every round adds a start, and a tail that ends all of them."""
-        return next((whole for size in (1, 2) for whole in self._ending(size)), None)
+        if not self.feasible:
+            return None
+        solved = () if self.running else self._ending_as_solved()
+        return next(chain(solved, *map(self._ending, SIZES)), None)
 
     def _ending(self, size: int) -> Iterator[Repetition]:
         """Yield repetitions of so many events with which all starts end, those without a tail first."""
@@ -122,11 +137,26 @@ class RepetitionSearch:
             for found in lasting:
                 yield from self._proved(found, length)
 
+    def _ending_as_solved(self) -> Iterator[Repetition]:
+        """Yield repetitions that the solver proposes, with as much of their tails as is needed."""
+        for found in self._surviving(self._solved(ended=True)):
+            for length in range(len(found.tail) + 1):
+                whole = replace(found, tail=found.tail[:length])
+                if self._all_end(whole):
+                    yield whole
+                    break
+
+    def _solved(self, *, ended: bool) -> Iterator[Repetition]:
+        solver = RepetitionSolver(self.meaning, self.compiled, self.rates, self.budget)
+        return solver.proposals(ended=ended)
+
     def _proved(self, found: Repetition, length: int) -> Iterator[Repetition]:
         """Yield the repetition with tails of so many events with which all starts end, however many rounds there are."""
-        for whole in self._ended(found, length):
-            if self._is_steady(whole) and self.with_open(whole, self.rounds):
-                yield whole
+        return filter(self._all_end, self._ended(found, length))
+
+    def _all_end(self, found: Repetition) -> bool:
+        """Tell whether all settled starts end with the tail, however many rounds there are."""
+        return self._is_steady(found) and self.with_open(found, self.rounds) is not None
 
     def _is_steady(self, found: Repetition) -> bool:
         return keep_truth(self.guards, found, self._first_round(found), self._grams)
@@ -147,8 +177,8 @@ class RepetitionSearch:
         return found.stream(self.rounds_for(found, count))
 
     def rounds_for(self, found: Repetition, count: int) -> int:
-        """Return how many rounds add so many starts."""
-        return count + self._first_round(found)
+        """Return how many rounds add so many starts that are settled."""
+        return count + self._first_round(found) + found.settled
 
     def is_quadratic(self, found: Repetition) -> bool:
         """Tell whether each start has a window in every round: twice the rounds, four times the windows."""
@@ -165,17 +195,23 @@ class RepetitionSearch:
 
     def _lasting(self, size: int) -> Iterator[Repetition]:
         """Yield repetitions of so many events on which a start survives, and every round adds one."""
-        if not self.feasible:
-            return
+        return self._surviving(self._tried(size))
+
+    def _surviving(self, proposals: Iterable[Repetition]) -> Iterator[Repetition]:
+        """Yield the repetitions on which a start survives, and every round adds one."""
+        for found in proposals:
+            self._check_budget()
+            settled = self._settled(found)
+            if settled is not None and self._is_steady(found):
+                yield replace(found, settled=settled)
+
+    def _tried(self, size: int) -> Iterator[Repetition]:
+        """Yield repetitions of so many events with values that the predicates name."""
         events = list(islice(self._events(), MOST_EVENTS))
         for cycle in islice(product(events, repeat=size), MOST_PAIRS):
-            if size > 1 and len({tuple(event.values()) for event in cycle}) == 1:
-                continue
-            for steps in self._steps():
-                self._check_budget()
-                found = Repetition(cycle, steps, clock=self.clock)
-                if self._life(found) is not None and self._is_steady(found):
-                    yield found
+            if size == 1 or len({tuple(event.values()) for event in cycle}) > 1:
+                for steps in self._steps():
+                    yield Repetition(cycle, steps, clock=self.clock)
 
     def _events(self) -> Iterator[Event]:
         """Yield events with values that the predicates name, and values beside them."""
@@ -236,6 +272,13 @@ class RepetitionSearch:
         """Return the round from which on all rounds are alike."""
         return 1 + -(-self.ago // len(found.events))
 
+    def _settled(self, found: Repetition) -> int | None:
+        """Return after how many rounds the states of a start recur; None if it does not survive, or a round adds none."""
+        states = self._life(found)
+        if states is None:
+            return None
+        return next(age for age, state in enumerate(states) if state in states[age + 1 :])
+
     def _life(self, found: Repetition) -> list[int] | None:
         """Return the states of a start after each round, if it survives and every round adds one."""
         first, size = self._first_round(found), len(found.events)
@@ -249,8 +292,8 @@ class RepetitionSearch:
         places: list[int] = []  # the prefix state at the beginning of each round
         begun = None
         for position in grams.positions:
-            turn, place = divmod(position, size)
-            if place == 0:
+            turn, place = divmod(position - len(found.before), size)
+            if place == 0 and turn >= 0:
                 places.append(prefix)
             entry = self.own.starts[prefix]
             if turn == first and begun is None and entry != NONE:
@@ -266,13 +309,14 @@ class RepetitionSearch:
                 return None
             if clauses.keep in ("shortest", "disjoint") and self.own.final(state):
                 return None  # its window removes it
-            states.append(state)
+            if place == size - 1:
+                states.append(state)
         steady = len(set(places[first:])) == 1  # else some rounds add no start
         return states if steady and begun is not None else None
 
     def _in_order(self, found: Repetition) -> bool:
-        """Tell whether the events conform and are in order, for a few rounds."""
-        rounds = self._first_round(found) + 2
+        """Tell whether the events conform and are in order, for as many rounds as prove it for all."""
+        rounds = self._first_round(found) + self.rounds
         events = [*found.stream(rounds), *found.ending(rounds)]
         return conforming_stream(self.meaning, events) is not None
 
@@ -284,7 +328,7 @@ class RepetitionSearch:
 
     def _ended(self, found: Repetition, length: int) -> Iterator[Repetition]:
         """Yield the repetition with so many events that end a young, an older and an old start."""
-        rounds = self._first_round(found) + 3
+        rounds = self._first_round(found) + found.settled + 3
         candidates = list(islice(self._last_events(found.events[-1]), MOST_EVENTS))
         moves = any(step for name, step in found.steps.items() if name != self.clock)
         for tail, back in product(

@@ -19,7 +19,7 @@ from wex.analysis.counting.single import Pump, Starts
 from wex.analysis.describe import repetition_in_words
 from wex.analysis.graphs import TooManyError
 from wex.analysis.rates import most_in_time
-from wex.analysis.repeated_events import growing_starts
+from wex.analysis.regions.typed import LOOSE
 from wex.analysis.witness import (
     complete_events,
     concrete_streams,
@@ -111,9 +111,6 @@ class StartCount:
                 certified = self._certified(cycle)
                 if certified is not None:
                     return certified
-        repeated = self._repeated()
-        if repeated is not None:
-            return repeated
         return analysis.unknown(
             self.what,
             f"{self._repetition(cycles[0])} would add one, but {analysis.why_inexact()}",
@@ -172,7 +169,7 @@ class StartCount:
                 reason = f"at most {most:,} events fit in the time that a predicate allows"
             exact = most <= MOST_SHOWN and self._in_bursts(most) is not None
             return analysis.bounded(self.what, most, reason, exact=exact, builder=self._in_bursts)
-        return self._repeated() or analysis.unknown(self.what, analysis.why_inexact())
+        return analysis.unknown(self.what, analysis.why_inexact())
 
     def _instant_cycle(self, starts: Starts) -> GrowingCycle | None:
         """Return a cycle that adds starts and takes no time, if there is one; no window clears them on it."""
@@ -203,12 +200,6 @@ class StartCount:
         held = held_starts(analysis.meaning, analysis.index, events)
         return events if len(held) >= n else None
 
-    def _repeated(self) -> Answer | None:
-        """Return "unbounded" for a window with aggregates, if a stream that repeats events proves it."""
-        if not self.analysis.window.clauses.running:
-            return None
-        return growing_starts(self.analysis, self.what, ended=self.what is Quantity.OPEN)
-
     def _certified(self, cycle: GrowingCycle) -> Answer | None:
         """Return "unbounded" if streams that repeat the cycle any number of times are found."""
         analysis, counts_open = self.analysis, self.what is Quantity.OPEN
@@ -217,7 +208,10 @@ class StartCount:
         tail: Sequence[Edge] = ()
         if counts_open and cycle.states:
             tail = self.starts.completion((cycle.edges[-1].to, cycle.states[0]))
-        certificate = self._repeating(cycle, tail) or self._rising(cycle, tail)
+        certificate = self._repeating(cycle, tail)
+        loose = self.starts.contexts.regions.method == LOOSE  # then other graphs are asked
+        if certificate is None and not loose:
+            certificate = self._rising(cycle, tail)
         if certificate is None:
             return None
 
@@ -264,7 +258,7 @@ def _traversed(
 def _same_events(contexts: Contexts, cycle: GrowingCycle, *streams: Sequence[Event]) -> Certificate:
     # The columns that may rise stay as they are: a repeated event has no larger value there.
     before, repeated, after = (
-        [complete_events(contexts, [event])[0] for event in events] for events in streams
+        [complete_events(contexts.query, [event])[0] for event in events] for events in streams
     )
     return Certificate(cycle, lambda n: ([*before, *repeated * n], after))
 
@@ -272,7 +266,8 @@ def _same_events(contexts: Contexts, cycle: GrowingCycle, *streams: Sequence[Eve
 def _certificate_of(contexts: Contexts, cycle: GrowingCycle, family: Family) -> Certificate:
     def stream(n: int) -> tuple[list[Event], list[Event]]:
         events, after = family.stream(max(n, family.least))
-        return complete_events(contexts, events), complete_events(contexts, after, len(events))
+        query = contexts.query
+        return complete_events(query, events), complete_events(query, after, len(events))
 
     return Certificate(cycle, stream)
 

@@ -55,7 +55,10 @@ TOO_MANY_STARTS = "there are too many combinations of starts to explore"
 
 
 class Analysis(Subject):
-    """The analysis of one window of a spec. If it is `quick`, it asks no second region graph."""
+    """The analysis of one window of a spec.
+
+    If it is `quick`, it asks no second region graph, and looks for no stream that reaches a bound.
+    """
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class Analysis(Subject):
         tried = not exact and bound <= MOST_TRIED and what is not Quantity.DELAY
         if bound and (doubtful or tried):
             exact = False
+        if bound and (doubtful or tried) and not self.quick:
             with suppress(TooManyError):
                 exact = builder is not None and builder(bound) is not None
         exact = exact or not bound
@@ -338,13 +342,7 @@ class Analysis(Subject):
         if clauses.single:
             reason = f"with `keep {clauses.keep}` a plan holds one start for each state"
             return self.bounded(what, len(window.moves), reason, exact=False)
-        at_most = self._by_letters(what, window)
-        if at_most is not None or self.quick or self.regions_of is not None:
-            return at_most or self.unknown(what, TOO_MANY_STARTS)
-        self.budget.renew()
-        with self.budget.without_purse():  # events are tried, where there is too much to explore
-            shown = growing_starts(self, what, ended=True)
-            return shown or self.unknown(what, TOO_MANY_STARTS)
+        return self._by_letters(what, window) or self.unknown(what, TOO_MANY_STARTS)
 
     def _by_letters(self, what: Quantity, window: AnalysedWindow) -> Answer | None:
         """Return a bound that holds even if any event could follow any other; None if there is none."""
@@ -430,15 +428,28 @@ class Analysis(Subject):
         except TooManyError:
             starts, windows = self.open.bound, self.window.most_windows
             if starts is None or windows is None:
-                shown = growing_windows(self)
-                return shown or self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
+                return self.unknown(Quantity.OVERLAP, TOO_MANY_WINDOWS)
             reason = f"at most {starts:,} starts are open, each with at most {windows:,} windows"
             return self.bounded(Quantity.OVERLAP, starts * windows, reason, exact=False)
 
     # --- Answers that other graphs or some of the streams decide
 
     def _by_other_streams(self, name: str, answer: Answer) -> Answer:
-        return self._or_paced(name, self._enclosed(name, answer))
+        return self._or_paced(name, self._repeated(name, self._enclosed(name, answer)))
+
+    def _repeated(self, name: str, answer: Answer) -> Answer:
+        """Return an answer, or "unbounded" by repeated events where graphs decide nothing."""
+        if answer.verdict is not Verdict.UNKNOWN or self.quick or self.regions_of is not None:
+            return answer
+        self.budget.renew()
+        with self.budget.without_purse():
+            what = Quantity[name.upper()]
+            if what is Quantity.OVERLAP:
+                opened = self.open.verdict is Verdict.UNBOUNDED and self.repeated is None
+                if opened:
+                    growing_starts(self, Quantity.OPEN)
+                return growing_windows(self) or answer
+            return growing_starts(self, what) or answer
 
     @cached_property
     def _paced(self) -> Analysis:
@@ -497,6 +508,9 @@ class Analysis(Subject):
                 return shown
         if unbounded is not None or not loose:
             return unbounded or answer
+        answer = self._repeated(name, answer)
+        if answer.verdict is Verdict.UNBOUNDED:
+            return answer
         other: Answer = getattr(self._thorough, name)
         if answer.bound is None or other.exact:
             return answer if other.verdict is Verdict.UNKNOWN else other

@@ -82,15 +82,15 @@ def concrete_streams(
     if streams is None:
         return None
     main, tails = streams
+    query = contexts.query
     return (
-        complete_events(contexts, main),
-        [complete_events(contexts, tail, len(main)) for tail in tails],
+        complete_events(query, main),
+        [complete_events(query, tail, len(main)) for tail in tails],
     )
 
 
-def complete_events(contexts: Contexts, events: Sequence[Event], first: int = 0) -> list[Event]:
+def complete_events(query: RegionQuery, events: Sequence[Event], first: int = 0) -> list[Event]:
     """Return events with a value for every field; `first` is the position of the first event."""
-    query = contexts.query
     shift = _shifts(query)
     return [_filled(event, index, query, shift) for index, event in enumerate(events, first)]
 

@@ -170,7 +170,7 @@ def _examples(meaning: Meaning, index: int, contexts: Contexts) -> Iterator[tupl
     for region in sorted(set(numbers) - {0}) if names else ():
         streams = regions.streams(numbers.path_to(numbers[region]), ())
         if streams is not None:
-            stream = table_of(meaning, complete_events(contexts, streams[0]))
+            stream = table_of(meaning, complete_events(contexts.query, streams[0]))
             columns = (f"{name} = {_values(stream.column(name))}" for name in names)
             yield str(region), f"for example, after {'; '.join(columns)}"
 

@@ -109,15 +109,19 @@ def groups_of(
     A test that is `free` has any outcome at any event, as if it read a field of its own.
     """
     groups: list[tuple[set[str], list[int]]] = []
+    found: list[Kinds | Compared] = []
     for number, test in enumerate(tests.tests):
         if number in free:
+            continue
+        truth = _of_itself(test)
+        if truth is not None:
+            found.append(Kinds((number,), ((truth,),)))
             continue
         names, members = {field.name for field in terms.fields(test)}, [number]
         for group in [group for group in groups if group[0] & names]:
             groups.remove(group)
             names, members = names | group[0], members + group[1]
         groups.append((names, members))
-    found: list[Kinds | Compared] = []
     for _, members in groups:
         own = {number: tests.tests[number] for number in sorted(members)}
         alone = all(field.offset == 0 for test in own.values() for field in terms.fields(test))
@@ -126,6 +130,13 @@ def groups_of(
             return None
         found.append(one)
     return found + [Kinds((number,), ((False,), (True,))) for number in free]
+
+
+def _of_itself(test: Atom) -> bool | None:
+    """Return the outcome of a comparison of a field with itself, or None for other tests."""
+    if isinstance(test, Comparison) and isinstance(test.left, Field) and test.left == test.right:
+        return test.op in ("=", "<=", ">=")
+    return None
 
 
 def _kinds(own: Mapping[int, Atom], query: RegionQuery) -> Kinds | None:
@@ -159,7 +170,7 @@ def _compared(own: Mapping[int, Atom], query: RegionQuery) -> Compared | None:
         sides = (test.left, test.right)
         if not all(isinstance(side, Field | Constant) for side in sides):
             return None
-        if all(isinstance(side, Constant) for side in sides) or test.left == test.right:
+        if all(isinstance(side, Constant) for side in sides):
             return None
         if isinstance(test.left, Constant):
             test = Comparison(terms.MIRRORED[test.op], test.right, test.left)  # noqa: PLW2901

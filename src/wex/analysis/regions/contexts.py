@@ -126,6 +126,14 @@ def all_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
     )
 
 
+def quick_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
+    """Return a region graph, or raise TooManyError where there is too much to compare: no other graph is tried then."""
+    regions = finite_regions(query, budget) or order_regions(query, budget)
+    if regions is None and budget.ran_out:
+        raise TooManyError
+    return regions or arithmetic_regions(query, budget)
+
+
 def thorough_regions(query: RegionQuery, budget: Budget) -> RegionGraph:
     """Return a region graph that takes more time: of all types, or refined by a solver."""
     more = replace(budget, work=MORE * budget.work, done=0)

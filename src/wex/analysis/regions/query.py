@@ -85,17 +85,36 @@ class RegionQuery:
 
         `true` tells which atoms hold at the event.
         """
-        atoms, readers, order = self._numbered
-        known: list[bool | None] = [None] * len(atoms)
+        # Guards are evaluated far more often than with different outcomes: the same answers so far lead to the
+        # same next question, or to the result.
+        atoms, _, _ = self._numbered
+        questions, answers = self._questions[level], 1
+
+        def outcome(guard: Guard) -> bool:
+            return guard.offset == -level if isinstance(guard, IsFirst) else true(guard)
+
+        while (asked := questions.get(answers)) is not None:
+            if isinstance(asked, tuple):
+                return asked[0]
+            answers = answers << 1 | outcome(atoms[asked])
+        known: dict[int, bool] = {}
+        answers = 1
 
         def holds(atom: int) -> bool:
-            value = known[atom]
-            if value is None:
-                guard = atoms[atom]
-                value = guard.offset == -level if isinstance(guard, IsFirst) else true(guard)
-                known[atom] = value
-            return value
+            nonlocal answers
+            if atom not in known:
+                questions[answers] = atom
+                known[atom] = outcome(atoms[atom])
+                answers = answers << 1 | known[atom]
+            return known[atom]
 
+        found = self._evaluated(level, holds)
+        questions[answers] = (found,)
+        return found
+
+    def _evaluated(self, level: int, holds: Callable[[int], bool]) -> Action | None:
+        """Return what the readers read, if `holds` tells which of the numbered atoms hold."""
+        _, readers, order = self._numbered
         if level and not order(holds):
             return None
         read = []
@@ -109,6 +128,14 @@ class RegionQuery:
                 return None
             read.append(chosen)
         return tuple(read)
+
+    @cached_property
+    def _questions(self) -> list[dict[int, int | tuple[Action | None]]]:
+        """Return by level the atom that is asked for after some answers, or the result: `(result,)`.
+
+        Answers are a number: a bit for each of them, behind a leading one.
+        """
+        return [{} for _ in range(self.levels)]
 
     @cached_property
     def _numbered(self) -> tuple[Sequence[Guard], Sequence[Sequence[Tests | None]], Test]:

@@ -1,0 +1,229 @@
+"""Events of several rounds that a solver chooses, together with the way of a start through the automata.
+
+In the rounds all events are the same. From the round on in which grams show nothing but such events, each round
+reads the same letters. The solver looks for a round after which the prefix automaton and the assumptions are in the
+states before it, in which a start begins that survives, and for a tail in which it ends. What it finds is a
+proposal: `repetition_search.py` proves it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from wex.analysis.lifetimes import DEAD
+from wex.analysis.regions.query import assumption_classes, assumptions_of, query_of
+from wex.analysis.repetition import Repetition
+from wex.analysis.window_tables import without_clauses
+from wex.analysis.witness import complete_events, filler
+from wex.automata.explore import distances
+from wex.theory.samples import constants_of, samples_of
+from wex.theory.solver import UndecidedError
+from wex.theory.terms import Field, fields
+from wex.theory.unrolling import Unrolling
+from wex.threads import cached_property
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wex.analysis.rates import Rates
+    from wex.analysis.regions.graph import Budget
+    from wex.compile.window import CompiledWindow
+    from wex.spec import Meaning
+    from wex.theory.evaluate import Event
+    from wex.theory.projection import Formula
+    from wex.theory.unrolling import States
+
+LONGEST = 6  # events of a round
+STEMS = (
+    0,
+    2,
+    5,
+)  # events before the rounds, where a prefix or an assumption asks for something there
+MOST_TAIL = 6
+MOST_CLASSES = 128  # of events
+PER_CLASS = 10  # steps of work: to write down whether an event is of a class
+
+
+class RepetitionSolver:
+    """The search for repeated events of one window by a solver."""
+
+    def __init__(
+        self, meaning: Meaning, compiled: CompiledWindow, rates: Rates, budget: Budget
+    ) -> None:
+        self.meaning = meaning
+        self.budget = budget
+        self.window = without_clauses(compiled)
+        self.assumption = assumptions_of(meaning)
+        own = [self.assumption] if self.assumption else []
+        self.query = query_of(meaning, [self.window], own, rates=rates)
+        order = meaning.spec.stream.order_by
+        self.clock = order[0].text if order else None
+
+    def proposals(self, *, ended: bool) -> Iterator[Repetition]:
+        """Yield events whose repetition may make starts accumulate; with `ended` the tail may end them."""
+        if len(self.window.masks) > MOST_CLASSES:
+            return
+        plain = len(self.window.prefix) == 1 and self.assumption is None
+        for size in range(1, LONGEST + 1):
+            for stem in STEMS[:1] if plain else STEMS:
+                found = self._solved(stem, size, ended=ended)
+                if found is not None:
+                    yield found
+
+    @cached_property
+    def _ahead(self) -> int:
+        """Return how many events the nearest end of a start is away at most."""
+        window = self.window
+        goals = [state for state, final in enumerate(window.final) if final]
+        away = distances(enumerate(window.successors), goals)
+        return min(MOST_TAIL, max(away.values(), default=0) + (window.until is not None))
+
+    def _solved(self, stem: int, size: int, *, ended: bool) -> Repetition | None:
+        """Return what the solver finds with so many events before the rounds, and so many in each."""
+        rounds = _Rounds(self, stem, size, self._ahead if ended else 0)
+        self.budget.check(steps=PER_CLASS * len(rounds.events) * len(self.window.masks))
+        rounds.require(ended=ended)
+        events = rounds.solved(self.budget)
+        if events is None:
+            return None
+        whole = [self._plain(event) for event in complete_events(self.query, events)]
+        return Repetition(
+            tuple(whole[stem : stem + size]),
+            {self.clock: self.query.rates.pace} if self.clock in self.query.rising else {},
+            tuple(whole[stem + size :]),
+            clock=self.clock,
+            before=tuple(whole[:stem]),
+        )
+
+    def _plain(self, event: Event) -> Event:
+        """Return an event whose columns that rise have their first value."""
+        types = self.meaning.fields
+        return {**event, **{name: filler(types[name], 0) for name in self.query.rising}}
+
+
+class _Rounds:
+    """A stem, rounds until all letters recur, and a tail: `events` has the number of each event in a stream."""
+
+    def __init__(self, solver: RepetitionSolver, stem: int, size: int, tail: int) -> None:
+        self.query, self.window, self.assumption = solver.query, solver.window, solver.assumption
+        guards = self.query.guards()
+        self.unrolling = Unrolling({}, 1, samples_of(guards))
+        self.constants = constants_of(guards)
+        self.size, self.distinct = size, stem + size + tail
+        again = -(
+            -max(self.query.depth, self.query.levels) // size
+        )  # rounds before the one that recurs
+        self.last = stem + again * size  # where that one begins
+        cycle = [*range(stem, stem + size)]
+        self.events = [*range(stem), *cycle * (again + 1), *range(stem + size, self.distinct)]
+        read = dict.fromkeys(field.name for guard in guards for field in fields(guard))
+        for number in range(self.distinct):
+            symbols = self.unrolling.symbols(0, 0, partial(_always, number))
+            for name in read:
+                field = Field(name, 0, self.query.fields[name])
+                self.unrolling.note(number, field, symbols.variable(field))
+                self.unrolling.add(symbols.domain(field, self.query.bounds.get(name)))
+        self.assumed = self.unrolling.initial()
+
+    def solved(self, budget: Budget) -> list[Event] | None:
+        """Return the events, each once, or None if there are none."""
+        try:
+            if self.unrolling.is_possible(budget.count):
+                return self.unrolling.events(self.distinct, self.constants)
+        except UndecidedError:
+            pass
+        return None
+
+    def require(self, *, ended: bool) -> None:
+        """Require a round that recurs, and in which a start begins that survives; with `ended` it ends in the tail."""
+        unrolling, window = self.unrolling, self.window
+        prefix = entry = unrolling.initial()
+        assumed = self.assumed
+        letters: list[list[Formula]] = []  # of the window, in each event of the last round
+        for position in range(self.last + self.size):
+            if position == self.last:
+                entry, assumed = prefix, self.assumed
+            read = self._read(position)
+            if read is not None:
+                prefix = unrolling.moved(prefix, read, lambda state, cls: window.prefix[state][cls])
+            if position >= self.last:
+                assert read is not None
+                letters.append(read)
+        unrolling.same_states(entry, prefix)
+        unrolling.same_states(assumed, self.assumed)
+        before = states = unrolling.joined(
+            (window.starts[state], formula)
+            for state, formula in entry.items()
+            if window.starts[state] != DEAD
+        )
+        for _ in range(-(-len(window.moves) // self.size) + 1):
+            before = states
+            for own in letters:
+                states = unrolling.moved(states, own, self._survived)
+        unrolling.add(unrolling.either(states.values()))
+        if ended:
+            unrolling.same_states(before, states)
+            unrolling.add(unrolling.either(self._ends(states)))
+
+    def _survived(self, state: int, cls: int) -> int | None:
+        """Return the state of a start that survives an event: no window removes it."""
+        after = self._moved(state, cls)
+        removes = self.window.clauses.keep in ("shortest", "disjoint")
+        return None if after is None or (removes and self.window.final[after]) else after
+
+    def _moved(self, state: int, cls: int) -> int | None:
+        after = self.window.moves[state][cls]
+        return None if after == DEAD else after
+
+    def _ends(self, states: States) -> Iterator[Formula]:
+        """Yield whether a start ends after the last round, or with an event of the tail."""
+        unrolling, window, until = self.unrolling, self.window, self.window.until
+        at_once = until is None or window.clauses.or_end
+
+        def ending(states: States) -> list[Formula]:
+            return [own for state, own in states.items() if window.final[state]]
+
+        yield from ending(states) if at_once else ()
+        for position in range(self.last + self.size, len(self.events)):
+            read = self._read(position)
+            assert read is not None
+            if until is not None:
+                finals = {state: own for state, own in states.items() if window.final[state]}
+                confirmed = unrolling.moved(finals, read, lambda _, cls: 0 if until[cls] else None)
+                yield from confirmed.values()
+            states = unrolling.moved(states, read, self._moved)
+            yield from ending(states) if at_once else ()
+
+    def _read(self, position: int) -> list[Formula] | None:
+        """Return whether an event is of each class of the window, and require that it conforms; None: no gram yet."""
+        unrolling, before = self.unrolling, self.events[: position + 1]
+        level = min(position, self.query.levels - 1)
+        symbols = unrolling.symbols(self.query.depth, level, lambda offset: before[offset - 1])
+        if level:
+            unrolling.add(*unrolling.truths([self.query.order], symbols))
+        own, *assumed = [
+            None if (classes := reader[level]) is None else unrolling.truths(classes, symbols)
+            for reader in self.query.readers
+        ]
+        for read in assumed:
+            if read is not None:
+                self.assumed = unrolling.moved(self.assumed, read, self._conforming(level))
+                unrolling.add(unrolling.either(self.assumed.values()))
+        return own
+
+    def _conforming(self, level: int) -> Callable[[int, int], int | None]:
+        """Return how the assumption moves at a level: None where the stream does not conform."""
+        assumption = self.assumption
+        assert assumption is not None
+        classes = assumption_classes(assumption, level)
+
+        def after(state: int, cls: int) -> int | None:
+            moved = assumption.table[state][classes[cls][0]]
+            return moved if assumption.live[moved] else None
+
+        return after
+
+
+def _always(number: int, _offset: int) -> int:
+    return number

@@ -1,0 +1,122 @@
+"""Automata that read events which a solver chooses: their states after each event, as formulas.
+
+Bounded model checking: a formula for each state says whether the automaton is in it. So the solver finds the
+values of events and the way that they lead through automata together.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import z3
+
+from wex.theory.event_search import EventSearch
+from wex.theory.projection import PER_QUESTION, PER_STEP
+from wex.theory.solver import work_of
+from wex.theory.terms import Always, And, Guard, Not, Or
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from wex.theory.projection import Formula, Symbols
+
+States = dict[int, "Formula"]  # whether the automaton is in a state; it is in none that is left out
+
+
+class Unrolling(EventSearch):
+    """Automata and the events that they read."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self.hard = True  # a formula about many events: few readable values are tried
+        self._names = count()
+        self._classes: dict[tuple[int, frozenset[int]], Formula] = {}
+
+    def truths(self, guards: Iterable[Guard], symbols: Symbols) -> list[Formula]:
+        """Return for each guard whether it holds of an event; of an atom this is asked once."""
+        known: dict[Guard, Formula] = {}
+
+        def truth(guard: Guard) -> Formula:
+            match guard:
+                case Always(value):
+                    return z3.BoolVal(value, self.context)
+                case Not(operand):
+                    return z3.Not(truth(operand))
+                case And(parts):
+                    return z3.And([truth(part) for part in parts], self.context)
+                case Or(parts):
+                    return z3.Or([truth(part) for part in parts], self.context)
+            if guard not in known:
+                known[guard] = self._named(symbols.guard(guard))
+            return known[guard]
+
+        with self.context:
+            found = [self._named(truth(guard)) for guard in guards]
+            self.solver.add(*symbols.domains)
+        return found
+
+    def initial(self) -> States:
+        """Return the states of an automaton that has read nothing."""
+        return {0: z3.BoolVal(True, self.context)}
+
+    def joined(self, ways: Iterable[tuple[int, Formula]]) -> States:
+        """Return states by the formulas of the ways that lead to them."""
+        found: dict[int, list[Formula]] = {}
+        for state, formula in ways:
+            found.setdefault(state, []).append(formula)
+        with self.context:
+            return {state: self._named(z3.Or(own)) for state, own in found.items()}
+
+    def moved(
+        self, states: States, truths: Sequence[Formula], move: Callable[[int, int], int | None]
+    ) -> States:
+        """Return the states after an event: `move` gives the state after a state and a class, or None."""
+        ways: list[tuple[int, Formula]] = []
+        with self.context:
+            for state, before in states.items():
+                classes: dict[int, set[int]] = {}
+                for cls in range(len(truths)):
+                    after = move(state, cls)
+                    if after is not None:
+                        classes.setdefault(after, set()).add(cls)
+                for after, own in classes.items():
+                    read = self._any_of(truths, frozenset(own))
+                    ways.append((after, z3.And(before, read)))
+        return self.joined(ways)
+
+    def _any_of(self, truths: Sequence[Formula], classes: frozenset[int]) -> Formula:
+        """Return whether an event is of one of some classes."""
+        key = (truths[0].get_id(), classes)
+        if key not in self._classes:
+            self._classes[key] = self._named(z3.Or([truths[cls] for cls in sorted(classes)]))
+        return self._classes[key]
+
+    def either(self, formulas: Iterable[Formula]) -> Formula:
+        """Return whether one of some formulas holds."""
+        with self.context:
+            return z3.Or([*formulas, z3.BoolVal(False, self.context)])
+
+    def same_states(self, before: States, after: States) -> None:
+        """Require that an automaton comes back to the state in which it was."""
+        with self.context:
+            for state, formula in before.items():
+                self.solver.add(
+                    z3.Implies(formula, after[state]) if state in after else z3.Not(formula)
+                )
+
+    def _named(self, formula: Formula) -> Formula:
+        """Return a variable for a formula, so that it is written down once."""
+        if formula.num_args() == 0:
+            return formula
+        name = z3.Bool(f"#{next(self._names)}", self.context)
+        self.solver.add(name == formula)
+        return name
+
+    def is_possible(self, count: Callable[[int], None]) -> bool:
+        """Tell whether there are such events; `count` is told how many steps of work this took."""
+        with self.context:
+            before = work_of(self.solver)
+            answer = self.solver.check()
+            count(PER_QUESTION + (work_of(self.solver) - before) // PER_STEP)
+        return bool(answer == z3.sat)

@@ -1,0 +1,92 @@
+"""Events whose repetition makes starts accumulate, as a solver proposes them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import wex
+from tests.analysis.test_types import comparing
+from wex.analysis.graphs import TooManyError
+from wex.analysis.regions.graph import Budget
+from wex.analysis.repetition_search import RepetitionSearch
+from wex.analysis.verdicts import Analysis
+from wex.spec import meaning as meaning_of
+
+few = settings(max_examples=max(10, settings.default.max_examples // 4))  # type: ignore[union-attr]
+
+# What comparisons alone decide, where there are too many orders of values to explore.
+ENTANGLED = [
+    "stream s (x real, y real, z int) window w match ([x <= x[-1] or z = 0 or z[-1] > y[-2]] [z = 3])+"
+    " [y >= z and z >= x[-2] and y > 3]",
+    "stream s (x int, y int, z real) window w match (([y > z[-1] or z != x or x <= 1] | [z = 3 and z > x[-1] and"
+    " z[-3] < x[-2]]) | ([z > y[-2]])*) [z > 1] [y[-3] = z] [y < x[-3] or x < z[-1] or x <= z[-1]]",
+    "stream s (x real, y int) window w match [x <= 3] [x[-1] > x] [y > y[-3]] [y < 3 and y >= x[-2]] ([x < y])?"
+    " ([y = x[-1] and y < 3 and x != y[-1]])+",
+    "stream s (x int, y real) window w match [y[-3] > x[-2] or x > y or y > x[-2]] [x > 1 and x != x[-2] and"
+    " x = y] [x != x[-2]] [y[-2] = 3] [y[-2] > y] ([x = x[-3]])*",
+    "stream s (x real, y real, z real) window w match [y <= z[-3]] [x = y or z != x[-1] or y != z[-2]]"
+    " ([z <= y and z[-2] <= 0 and y <= x[-1]])+ [x <= x[-3] and z < z[-1]]",
+]  # fmt: skip
+
+
+def search_of(text: str) -> RepetitionSearch:
+    return RepetitionSearch(meaning_of(wex.parse(text)), 0, Budget())
+
+
+@pytest.mark.parametrize("text", ENTANGLED)
+def test_what_only_compares_is_decided(text: str) -> None:
+    report = wex.check(text)["w"]
+    for answer in (report.open, report.held, report.overlap):
+        assert answer.verdict == "unbounded"
+        answer.witness(5)
+    assert wex.find(text, report.overlap.witness(5)).num_rows >= 5
+
+
+@few
+@given(comparing(lookback=3))
+def test_repeated_events_agree_with_regions(text: str) -> None:
+    search = search_of(text)
+    try:
+        found = search.open()
+    except TooManyError:
+        return
+    opened = Analysis(search.meaning, 0, Budget()).open
+    assert found is None or opened.verdict != "bounded"
+    if found is not None:
+        for count in (3, search.rounds, 2 * search.rounds):
+            assert search.with_open(found, count) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "size"),
+    [
+        ("stream s (x int) window w match any [x > x[-1]] any*", 0, 2),
+        # The prefix asks for something before the rounds, and so does the assumption.
+        ("stream s (x int) window w after [x = 7] [x > x[-1]] [x < 5]* match [x = 3] any* [x = 4]", 2, 1),
+        ("stream s (x int) assume [x = 1] any [x = x[-1]]* window w match any* [x > 5]", 2, 1),
+        ("stream s (x int) window w match [x > x[-1]] any* until [x = 9]", 0, 2),
+        ("stream s (x int) window w match any{3} ([x = x[-3] and x != x[-1] and x != x[-2]])+", 0, 3),
+    ],
+)  # fmt: skip
+def test_the_solver_proposes_rounds_and_what_comes_before(
+    text: str, before: int, size: int
+) -> None:
+    search = search_of(text)
+    found = search.open()
+    assert found is not None
+    assert (len(found.before), len(found.events)) == (before, size)
+    assert search.with_open(found, 10) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (x int) window w match any{5}",
+        "stream s (x int) window w match [x > x[-1]] [x = x[-1]]* [x > x[-1]]",
+        "stream s (x int) assume any{4} window w match any+",
+    ],
+)
+def test_the_solver_proposes_nothing_where_starts_are_bounded(text: str) -> None:
+    assert search_of(text).open() is None
+    assert search_of(text).held() is None
