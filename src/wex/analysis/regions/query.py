@@ -88,26 +88,22 @@ class RegionQuery:
         # Guards are evaluated far more often than with different outcomes: the same answers so far lead to the
         # same next question, or to the result.
         atoms, _, _ = self._numbered
-        questions, answers = self._questions[level], 1
-
-        def outcome(guard: Guard) -> bool:
-            return guard.offset == -level if isinstance(guard, IsFirst) else true(guard)
-
-        while (asked := questions.get(answers)) is not None:
-            if isinstance(asked, tuple):
-                return asked[0]
-            answers = answers << 1 | outcome(atoms[asked])
-        known: dict[int, bool] = {}
-        answers = 1
+        questions, answers, known = self._questions[level], 1, dict[int, bool]()
 
         def holds(atom: int) -> bool:
             nonlocal answers
             if atom not in known:
+                guard = atoms[atom]
+                is_first = isinstance(guard, IsFirst) and guard.offset == -level
+                known[atom] = is_first if isinstance(guard, IsFirst) else true(guard)
                 questions[answers] = atom
-                known[atom] = outcome(atoms[atom])
                 answers = answers << 1 | known[atom]
             return known[atom]
 
+        while (asked := questions.get(answers)) is not None:
+            if isinstance(asked, tuple):
+                return asked[0]
+            holds(asked)
         found = self._evaluated(level, holds)
         questions[answers] = (found,)
         return found
