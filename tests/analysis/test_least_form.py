@@ -459,3 +459,22 @@ def test_gaps_of_reals_round() -> None:
         "stream s (x real) window w match [x >= x[-1] + 1] any* [x > 5 and x[-1] < x[-2] + 1]"
     )
     assert not is_pruned(meaning(spec), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("assume [b] window w runs of b keep all measure count() as n having n > 1", 0),
+        ("assume [b] any{0,4} window w match [b] any* [b] measure count() as n having n > 5", 0),
+        ("assume [b] any{0,4} window w match [b] any* [b] measure count() as n having n > 3", 2),
+    ],
+)
+def test_no_start_waits_for_a_length_that_having_denies(text: str, held: int) -> None:
+    spec = wex.parse(f"stream s (b bool) {text}")
+    report = wex.check(spec)["w"]
+    assert report.held.bound == report.open.bound == held
+    data = {"b": [True] if "[b] window" in text else [True, True, True, False, True]}
+    processor = wex.Processor(spec)
+    found = [*rows(processor.feed(data)), *rows(processor.close())]
+    assert sorted(found) == sorted(rows(wex.find(spec, data)))
+    assert rows(wex.find(spec, data)) == ([(0, 4), (1, 4)] if held else [])  # of 5 and of 4 events
