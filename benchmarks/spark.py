@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from wex.spark.session import new_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Measured = TypeVar("Measured")
 EVENTS = 10_000_000
 FEW = 1_000_000
 SPEC = wex.parse("""
@@ -57,17 +58,19 @@ SESSIONS = (
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         paths = {keys: str(_write(Path(folder), keys)) for keys in KEYS}
-        limited = _least([_in_new_session(paths, LIMITED) for _ in range(SESSIONS)])
+        limited = _least(
+            [_in_new_session(_costs_of_files, paths, LIMITED) for _ in range(SESSIONS)]
+        )
         yield from _compared(limited)
-        free = _in_new_session({MIDDLE: paths[MIDDLE]}, {})[MIDDLE]
+        free = _in_new_session(_costs_of_files, {MIDDLE: paths[MIDDLE]}, {})[MIDDLE]
         yield from _without_limit(free, limited[MIDDLE])
         spark = new_session("local[2]", SETTINGS, progress=False)
         yield from _in_sql(spark, paths[MIDDLE])
         yield from _by_hand(spark, paths[MIDDLE])
         yield from _skewed(spark, Path(folder))
         yield from _one_stream(spark, Path(folder))
-        yield from _memory(spark, Path(folder))
         spark.stop()
+        yield from _memory(Path(folder))
 
 
 def _write(folder: Path, keys: int, events: int = EVENTS, hot: float = 0.0) -> Path:
@@ -153,15 +156,21 @@ def _one_stream(spark: SparkSession, folder: Path) -> Iterator[Row]:
     yield Row(f"{what}, CPU", other, divided.cpu / packed.cpu)
 
 
-def _memory(spark: SparkSession, folder: Path) -> Iterator[Row]:
-    """Compare the most memory that a worker has taken, where the rows of one key do not fit into it."""
-    most = []
-    for times in (1, 4, 8):
-        _found(spark.read.parquet(str(_write(folder, 1, times * EVENTS))))
-        most.append(_most_memory_of_workers())
-    few, many, more = most
+def _memory(folder: Path) -> Iterator[Row]:
+    """Compare the most memory that a worker takes, where the rows of one key do not fit into it."""
+    paths = [str(_write(folder, 1, times * EVENTS)) for times in (1, 4, 8)]
+    few, many, more = (_in_new_session(_memory_for_file, path) for path in paths)
     yield Row("workers' memory, 40 M rows of one key", "10 M", many / few, 1.2)
     yield Row("workers' memory, 80 M rows of one key", "40 M", more / many, 1.2)
+
+
+def _memory_for_file(path: str) -> int:
+    """Return the most memory that a Python worker takes for a file, in kB."""
+    spark = new_session("local[2]", SETTINGS, progress=False)
+    _found(spark.read.parquet(path))
+    most = _most_memory_of_workers()
+    spark.stop()
+    return most
 
 
 def _most_memory_of_workers() -> int:
@@ -203,11 +212,11 @@ class Costs(NamedTuple):
     read: Cost
 
 
-def _in_new_session(paths: Mapping[int, str], settings: Mapping[str, str]) -> dict[int, Costs]:
-    """Return what jobs on files take in a session of its own, in a new process of Java."""
+def _in_new_session(measure: Callable[..., Measured], *arguments: object) -> Measured:
+    """Return what is measured in a session of its own, in a new process of Java."""
     alone = ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1)
     with alone as process:
-        return process.submit(_costs_of_files, paths, settings).result()
+        return process.submit(measure, *arguments).result()
 
 
 def _costs_of_files(paths: Mapping[int, str], settings: Mapping[str, str]) -> dict[int, Costs]:

@@ -94,6 +94,7 @@ class ExternalSort:
         self._firsts.append(rows.take(pa.array(first)))
         self._places += [(len(self._runs), number) for number in range(len(first))]
         self._runs.append(path)
+        pa.default_memory_pool().release_unused()
 
     def _merged(self) -> Iterator[pa.Table]:
         firsts = concat_rows(self._firsts)

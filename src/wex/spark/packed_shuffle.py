@@ -34,7 +34,7 @@ BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
 MOST_BUCKETS = 1 << 12
-MEMORY = 1 << 26  # bytes of a bucket that a worker sorts in memory
+MEMORY = 1 << 25  # bytes of a bucket that a worker sorts in memory
 PARTITIONS = "spark.sql.shuffle.partitions"
 INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
 
