@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, settings
 
@@ -77,6 +79,77 @@ def test_the_solver_proposes_rounds_and_what_comes_before(
     assert found is not None
     assert (len(found.before), len(found.events)) == (before, size)
     assert search.with_open(found, 10) is not None
+
+
+EARLY = "match [not x[-8] = x[-8]] any* [x = 4]"  # begins in the first eight positions only
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"stream s (x int) window w {EARLY} or match [x[-8] = 3] any* [x > x[-1]] [x[-1] <= x[-2]]",
+        f"stream s (x int, y int) window w {EARLY} or match [x[-8] = 3] any* [x*y > x[-1]*y[-1]]"
+        " [x[-1]*y[-1] <= x[-2]*y[-2]] keep shortest",
+    ],
+)
+def test_starts_of_the_first_rounds_prove_nothing(text: str) -> None:
+    with suppress(TooManyError):
+        assert search_of(text).open() is None
+    assert wex.check(text)["w"].open.verdict != "unbounded"
+
+
+def test_a_tail_ends_the_starts_that_each_round_adds() -> None:
+    text = (
+        f"stream s (x int) window w {EARLY} or match [x[-8] = 3] any* [x = 4] [x = 7] keep shortest"
+    )
+    search = search_of(text)
+    found = search.open()
+    assert found is not None
+    for count in (7, 20, 60):
+        assert search.with_open(found, count) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (x int, y int, z int) window w match [x > 5000000000 and y > 5000000000] any*"
+        " [x*y > x[-1]*y[-1]] [x[-1]*y[-1] <= x[-2]*y[-2]] keep shortest",
+        "stream s (t date, x int) order by t window w match [x = 3] [max(x) >= x]*"
+        " [t - t[-1] = 1 day and x > 2*max(x)] keep shortest",
+    ],
+)
+def test_events_without_a_result_are_not_proposed(text: str) -> None:
+    assert wex.check(text)["w"].open.verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "quadratic"),
+    [
+        ("stream s (x int) window w match [x = 1]{14} [x = 1]* [x = 2]", False),
+        ("stream s (x int) window w match [x = 1]{14} [x = 1]*", True),
+        ("stream s (x int) window w match [x = 1]* [x = 2]+", False),
+        ("stream s (x int) window w match ([x = 1] [x > 1] any)+", True),
+    ],
+)
+def test_growth_is_that_of_settled_starts(text: str, quadratic: bool) -> None:
+    search = search_of(text)
+    found = search.open()
+    assert found is not None
+    assert search.is_quadratic(found) == quadratic
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (t timestamp, x int) order by t window w match [x > x[-1]] any* [x = 9]",
+        "stream s (t timestamp, u int, x int) order by t, u window w match [x > x[-1]] any* [x < u]",
+        "stream s (d date, x int) order by d window w after [x = 1] any* match [x > x[-1]] any* [x = 9]",
+    ],
+)
+def test_times_rise_in_the_rounds(text: str) -> None:
+    search = search_of(text)
+    found = next(search._ending_as_solved())
+    assert search.with_open(found, 20) is not None
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ def by_age(compiled: CompiledWindow) -> CompiledWindow:
 
     Under `keep longest` or `disjoint` with `within N events` one start wins against others only while it is not too
     old, so the engine compares starts where states show their age. Under `keep all` a `having` that asks for the
-    length can deny what events let end.
+    length can deny all the windows that events still let a start have.
     """
     clauses, lengths = compiled.clauses, sure_lengths(compiled)
     if lengths is None or clauses.running:

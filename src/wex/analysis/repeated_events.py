@@ -17,6 +17,7 @@ from wex.analysis.witness import replayed_windows
 if TYPE_CHECKING:
     from wex.analysis.answers import Answer
     from wex.analysis.verdicts import Analysis
+    from wex.analysis.window_tables import AnalysedWindow
     from wex.theory.evaluate import Event
 
 LINEAR_REASON = "an unbounded number of starts can end at the same event"
@@ -49,9 +50,10 @@ def _growing(analysis: Analysis, what: Quantity, *, ended: bool) -> Answer | Non
             return search.with_open(repetition, n)
         return analysis.with_held(search.held_stream(repetition, n), n)
 
-    if build(search.rounds if what is Quantity.OPEN else search.rounds_of_plan) is None:
+    opened = what is Quantity.OPEN
+    if build(search.rounds if opened else search.lasting_if_held(repetition)) is None:
         return None
-    if what is Quantity.OPEN:
+    if opened:
         analysis.repeated = found
     words = repetition.in_words(sorted(search.read))
     return analysis.unbounded(what, Growth.LINEAR, f"{words} adds one", build)
@@ -72,9 +74,15 @@ def growing_windows(analysis: Analysis) -> Answer | None:
     growth, reason = Growth.LINEAR, LINEAR_REASON
     if search.is_quadratic(found):
         growth, reason = Growth.QUADRATIC, QUADRATIC_REASON
-    elif not analysis.window.clauses.running and analysis.window.most_windows is None:
+    elif _may_have_many_windows(analysis.window):
         reason = f"{reason}; the growth may be quadratic"
     return analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
+
+
+def _may_have_many_windows(window: AnalysedWindow) -> bool:
+    """Tell whether a start may have ever more windows, on other events."""
+    clauses = window.clauses
+    return not (clauses.running or clauses.ends_after_first) and window.most_windows is None
 
 
 def with_shared(analysis: Analysis, events: list[Event], n: int) -> list[Event] | None:

@@ -29,7 +29,7 @@ from wex.theory.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from wex.reference.windows import Grams
     from wex.theory.evaluate import Event, Value
@@ -42,8 +42,9 @@ Margin = Fraction | bool | None  # left less right; the truth of an atom that co
 class Repetition:
     """Events that are repeated, what is added to their fields each time, and events that end them.
 
-    A tail begins where the repeated events end; with `back` only its clock does, and its other fields
-    are what they would be behind the first round.
+    Other events may come `before` the first round. A tail begins where the repeated events end; with `back` only its clock
+    does, and its other fields are what they would be behind the first round. What is said of starts is about
+    those that begin with the event at `place` in each round; once they are `settled` rounds old, their states recur.
     """
 
     events: tuple[Event, ...]
@@ -52,12 +53,17 @@ class Repetition:
     back: bool = False
     clock: str | None = None
     before: tuple[Event, ...] = ()
+    place: int = 0
     settled: int = 0
 
     def stream(self, rounds: int) -> list[Event]:
         """Return the events, repeated so often, behind those that come before them."""
         repeated = [self._moved(event, turn) for turn in range(rounds) for event in self.events]
         return [*self.before, *repeated]
+
+    def starts(self, turns: Iterable[int]) -> Iterator[int]:
+        """Yield the positions of the starts of some rounds."""
+        return (len(self.before) + turn * len(self.events) + self.place for turn in turns)
 
     def ending(self, rounds: int) -> list[Event]:
         """Return the events behind so many rounds."""

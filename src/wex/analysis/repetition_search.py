@@ -1,12 +1,14 @@
-"""The search for events whose repetition makes the starts of a window with aggregates accumulate.
+"""The search for events whose repetition makes starts accumulate, and the proof that they do.
 
-The automata do not know which starts their aggregates keep alive, so growth needs a stream. Events are
+Automata do not know which starts their aggregates keep alive, and there may be too many regions: then growth
+needs a stream. A solver proposes events (`repetition_solver.py`), or, where there are aggregates, events are
 tried whose values are those that the predicates name, or near them. If all atoms keep their truth
 (`repetition.py`), one start that survives as many rounds as there are states survives all of them.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice, product
@@ -27,9 +29,10 @@ from wex.analysis.witness import (
     replayed_windows,
 )
 from wex.compile.normal_form import NONE
+from wex.errors import DataError
 from wex.reference.streams import Stream
 from wex.reference.windows import Grams
-from wex.spec.types import TIMESTAMP
+from wex.spec.types import DATE, TIMESTAMP, UNITS
 from wex.stages import compile_window
 from wex.theory.samples import constants_of
 from wex.theory.terms import (
@@ -37,6 +40,7 @@ from wex.theory.terms import (
     Comparison,
     Constant,
     Guard,
+    IsFirst,
     Negative,
     RunningTest,
     atoms,
@@ -60,6 +64,7 @@ MOST_STATES = 24  # of an automaton: a start is followed for as many rounds
 MOST_AGO = 8  # events that a predicate looks back
 SIZES = (1, 2)  # of rounds whose events have values that the predicates name
 MOST_TAIL = 2  # events behind the repeated ones
+TURNS = 12  # rounds, of which it is counted how many windows they add
 PER_CYCLE = 150  # steps of work: a cycle is tried on a stream of many rounds
 SHARE = 0.5  # of the work for an answer
 TICKS = {TIMESTAMP: SECOND}  # what is added to a field in each round, if it is not 1
@@ -92,12 +97,6 @@ class RepetitionSearch:
         states += [len(self.assumption.live)] if self.assumption else []
         self.rounds = max(states) + 2
         self.ago = max([self.compiled.lookback, *map(_ago, self.guards)])
-
-    @property
-    def rounds_of_plan(self) -> int:
-        """Return how many rounds a start has to survive in a plan, so that it survives all."""
-        compiled = compile_window(self.meaning, self.index, least=True)
-        return max(self.rounds, len(OwnAutomaton(compiled).moves()) + 2)
 
     @property
     def feasible(self) -> bool:
@@ -156,7 +155,9 @@ class RepetitionSearch:
 
     def _all_end(self, found: Repetition) -> bool:
         """Tell whether all settled starts end with the tail, however many rounds there are."""
-        return self._is_steady(found) and self.with_open(found, self.rounds) is not None
+        with suppress(DataError):  # a guard has no result for these events
+            return self._is_steady(found) and self.with_open(found, self.rounds) is not None
+        return False
 
     def _is_steady(self, found: Repetition) -> bool:
         return keep_truth(self.guards, found, self._first_round(found), self._grams)
@@ -166,30 +167,42 @@ class RepetitionSearch:
         return Grams(Stream((), events, []), self.ago, pad=not self.compiled.window.unpadded)
 
     def with_open(self, found: Repetition, count: int) -> list[Event] | None:
-        """Return a stream with so many open starts."""
-        rounds = self.rounds_for(found, count)
+        """Return a stream with so many open starts that are settled: others may be there for some rounds only."""
+        rounds, first = self.rounds_for(found, count), self._first_round(found)
         events = found.stream(rounds)
-        starts = open_starts(self.meaning, self.index, events, [found.ending(rounds)])
-        return events if len(starts) >= count else None
+        opened = open_starts(self.meaning, self.index, events, [found.ending(rounds)])
+        return events if opened.issuperset(found.starts(range(first, first + count))) else None
 
     def held_stream(self, found: Repetition, count: int) -> list[Event]:
         """Return a stream on which a plan holds so many starts."""
         return found.stream(self.rounds_for(found, count))
+
+    def lasting_if_held(self, found: Repetition) -> int:
+        """Return a number of held starts of which one is held for ever, with one more of each round.
+
+        A start that survives as many rounds as a plan has states survives all; those before the rounds that are alike
+        and younger ones are fewer.
+        """
+        plan = OwnAutomaton(compile_window(self.meaning, self.index, least=True))
+        rounds = self._first_round(found) + max(self.rounds, len(plan.moves()) + 2)
+        return len(found.before) + len(found.events) * rounds + 1
 
     def rounds_for(self, found: Repetition, count: int) -> int:
         """Return how many rounds add so many starts that are settled."""
         return count + self._first_round(found) + found.settled
 
     def is_quadratic(self, found: Repetition) -> bool:
-        """Tell whether each start has a window in every round: twice the rounds, four times the windows."""
+        """Tell whether each start has more windows, the more rounds there are: the number of windows grows ever faster."""
         shared = []
-        for rounds in (8, 16):
+        for count in (TURNS, 2 * TURNS, 3 * TURNS):
+            rounds = self.rounds_for(found, count)
             events = [*found.stream(rounds), *found.ending(rounds)]
             windows = replayed_windows(self.meaning, self.index, events) or ()
             shared.append(
                 max(sum(b <= place <= e for b, e in windows) for place in range(len(events)))
             )
-        return shared[1] > 3 * shared[0]
+        few, more, most = shared
+        return most - more > more - few + TURNS // 4
 
     # --- Which events are repeated
 
@@ -199,11 +212,13 @@ class RepetitionSearch:
 
     def _surviving(self, proposals: Iterable[Repetition]) -> Iterator[Repetition]:
         """Yield the repetitions on which a start survives, and every round adds one."""
-        for found in proposals:
+        for proposal in proposals:
             self._check_budget()
-            settled = self._settled(found)
-            if settled is not None and self._is_steady(found):
-                yield replace(found, settled=settled)
+            found = None
+            with suppress(DataError):  # a guard has no result for these events
+                found = self._followed(proposal)
+            if found is not None:
+                yield found
 
     def _tried(self, size: int) -> Iterator[Repetition]:
         """Yield repetitions of so many events with values that the predicates name."""
@@ -272,47 +287,47 @@ class RepetitionSearch:
         """Return the round from which on all rounds are alike."""
         return 1 + -(-self.ago // len(found.events))
 
-    def _settled(self, found: Repetition) -> int | None:
-        """Return after how many rounds the states of a start recur; None if it does not survive, or a round adds none."""
-        states = self._life(found)
-        if states is None:
-            return None
-        return next(age for age, state in enumerate(states) if state in states[age + 1 :])
-
-    def _life(self, found: Repetition) -> list[int] | None:
-        """Return the states of a start after each round, if it survives and every round adds one."""
-        first, size = self._first_round(found), len(found.events)
-        events = found.stream(2 * first + self.rounds)
+    def _followed(self, found: Repetition) -> Repetition | None:
+        """Return a repetition with a start that survives, of which every round adds one; None if there is none."""
         clauses = self.compiled.clauses
         aging = clauses.within_time is not None and found.steps.get(self.clock or "")
         if aging or not self._in_order(found):
             return None
-        grams = self._grams(events)
-        prefix, states, state = 0, [], DEAD
-        places: list[int] = []  # the prefix state at the beginning of each round
-        begun = None
+        for place in range(len(found.events)):
+            followed = replace(found, place=place)
+            states = self._life(followed)
+            if states is not None:
+                # There are more rounds than states.
+                settled = next(age for age, own in enumerate(states) if own in states[age + 1 :])
+                return replace(followed, settled=settled) if self._is_steady(followed) else None
+        return None
+
+    def _life(self, found: Repetition) -> list[int] | None:
+        """Return the states of a start after each round; None if it dies, or some rounds have none."""
+        first, size = self._first_round(found), len(found.events)
+        grams = self._grams(found.stream(2 * first + self.rounds))
+        removing = self.compiled.clauses.keep in ("shortest", "disjoint")
+        (begun,) = found.starts([first])
+        prefix, state, states = 0, DEAD, list[int]()
+        places: list[int] = []  # the prefix state at this place of each round
         for position in grams.positions:
-            turn, place = divmod(position - len(found.before), size)
-            if place == 0 and turn >= 0:
+            if (position - begun) % size == 0 and position >= begun:
                 places.append(prefix)
-            entry = self.own.starts[prefix]
-            if turn == first and begun is None and entry != NONE:
-                begun, state = position, entry
-            letters = self._letters(grams, position, [position] if begun is None else [begun])
-            prefix = self.own.prefix.step(prefix, letters[0])
-            if begun is None:
-                if turn > first:
+                states += [state] if position > begun else []
+            if position == begun:
+                state = self.own.starts[prefix]
+                if state == NONE:
                     return None
+            start = begun if position >= begun else position
+            (letter,) = self._letters(grams, position, [start])
+            shared = letter if not self.running else self._letters(grams, position, [position])[0]
+            prefix = self.own.prefix.step(prefix, shared)
+            if position < begun:
                 continue
-            state = self.own.step(state, letters[-1])
-            if state == DEAD:
+            state = self.own.step(state, letter)
+            if state == DEAD or (removing and self.own.final(state)):  # its window removes it
                 return None
-            if clauses.keep in ("shortest", "disjoint") and self.own.final(state):
-                return None  # its window removes it
-            if place == size - 1:
-                states.append(state)
-        steady = len(set(places[first:])) == 1  # else some rounds add no start
-        return states if steady and begun is not None else None
+        return states if len(set(places)) == 1 else None
 
     def _in_order(self, found: Repetition) -> bool:
         """Tell whether the events conform and are in order, for as many rounds as prove it for all."""
@@ -327,8 +342,7 @@ class RepetitionSearch:
     # --- Which events end it
 
     def _ended(self, found: Repetition, length: int) -> Iterator[Repetition]:
-        """Yield the repetition with so many events that end a young, an older and an old start."""
-        rounds = self._first_round(found) + found.settled + 3
+        """Yield the repetition with so many events that end three starts, each a round older than the next one."""
         candidates = list(islice(self._last_events(found.events[-1]), MOST_EVENTS))
         moves = any(step for name, step in found.steps.items() if name != self.clock)
         for tail, back in product(
@@ -336,9 +350,7 @@ class RepetitionSearch:
         ):
             self._check_budget()
             whole = replace(found, tail=tail, back=back)
-            events = whole.stream(rounds)
-            ended = open_starts(self.meaning, self.index, events, [whole.ending(rounds)])
-            if len(ended) >= 3:
+            if self.with_open(whole, 3) is not None:
                 yield whole
 
     def _check_budget(self) -> None:
@@ -353,8 +365,9 @@ class RepetitionSearch:
                 choices.append([value])
             elif kind_of(type_) in ("whole", "real"):
                 tick = SECOND if type_ == TIMESTAMP else 1
+                unit = UNITS["day"] if type_ == DATE else 1  # of the difference of two values
                 far = [
-                    int(number) + tick
+                    int(number) // unit + tick
                     for number in numbers
                     if isinstance(number, int | Fraction) and 0 < number < 2**50
                 ]
@@ -402,4 +415,5 @@ def _constants(node: Term | Comparison) -> Iterator[Constant]:
 
 def _ago(guard: Guard) -> int:
     """Return how many events a guard looks back, with its aggregates."""
-    return max([0, *(-part.offset for part in fields(tested(guard)))])
+    firsts = (-atom.offset for atom in atoms(tested(guard)) if isinstance(atom, IsFirst))
+    return max([0, *firsts, *(-part.offset for part in fields(tested(guard)))])

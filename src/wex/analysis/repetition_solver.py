@@ -17,9 +17,10 @@ from wex.analysis.repetition import Repetition
 from wex.analysis.window_tables import without_clauses
 from wex.analysis.witness import complete_events, filler
 from wex.automata.explore import distances
+from wex.spec.types import TIMESTAMP
 from wex.theory.samples import constants_of, samples_of
 from wex.theory.solver import UndecidedError
-from wex.theory.terms import Field, fields
+from wex.theory.terms import Field, fields, kind_of
 from wex.theory.unrolling import Unrolling
 from wex.threads import cached_property
 
@@ -90,16 +91,25 @@ class RepetitionSolver:
         whole = [self._plain(event) for event in complete_events(self.query, events)]
         return Repetition(
             tuple(whole[stem : stem + size]),
-            {self.clock: self.query.rates.pace} if self.clock in self.query.rising else {},
+            {name: size * tick for name, tick in self._ticks.items()},
             tuple(whole[stem + size :]),
             clock=self.clock,
             before=tuple(whole[:stem]),
         )
 
+    @cached_property
+    def _ticks(self) -> dict[str, int]:
+        """Return by how much the clock rises from event to event: only if nothing reads it, and it ends no start."""
+        types, timed = self.meaning.fields, self.window.clauses.within_time is not None
+        if self.clock not in self.query.rising or kind_of(types[self.clock]) == "text" or timed:
+            return {}
+        return {self.clock: self.query.rates.pace if types[self.clock] == TIMESTAMP else 1}
+
     def _plain(self, event: Event) -> Event:
-        """Return an event whose columns that rise have their first value."""
+        """Return an event whose columns that rise have their first value, but for the clock if it rises."""
         types = self.meaning.fields
-        return {**event, **{name: filler(types[name], 0) for name in self.query.rising}}
+        still = [name for name in self.query.rising if name not in self._ticks]
+        return {**event, **{name: filler(types[name], 0) for name in still}}
 
 
 class _Rounds:

@@ -237,7 +237,7 @@ def conforming_stream(meaning: Meaning, events: Sequence[Event]) -> Stream | Non
     try:
         table = conform(table_of(meaning, events), meaning.fields, keys)
         ordered = sort(table, keys, order, meaning.fields)
-    except (OverflowError, DataError):
+    except (OverflowError, pa.ArrowInvalid, DataError):
         return None
     if not ordered.equals(table):
         return None

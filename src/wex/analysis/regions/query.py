@@ -85,8 +85,8 @@ class RegionQuery:
 
         `true` tells which atoms hold at the event.
         """
-        # Guards are evaluated far more often than with different outcomes: the same answers so far lead to the
-        # same next question, or to the result.
+        # Guards are evaluated far more often than with different outcomes. They ask for atoms in an order of their own,
+        # so the same answers so far lead to the same next question, or to the result.
         atoms, _, _ = self._numbered
         questions, answers, known = self._questions[level], 1, dict[int, bool]()
 
