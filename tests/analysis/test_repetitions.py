@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
@@ -13,6 +15,7 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import Budget
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.verdicts import Analysis
+from wex.analysis.witness import table_of
 from wex.spec import meaning as meaning_of
 
 few = settings(max_examples=max(10, settings.default.max_examples // 4))  # type: ignore[union-attr]
@@ -58,6 +61,57 @@ def test_repeated_events_agree_with_regions(text: str) -> None:
     if found is not None:
         for count in (3, search.rounds, 2 * search.rounds):
             assert search.with_open(found, count) is not None
+
+
+@few
+@given(comparing(lookback=2))
+def test_windows_of_one_start_agree_with_regions(text: str) -> None:
+    search = search_of(text)
+    try:
+        found = search.reporting()
+    except TooManyError:
+        return
+    if found is not None:
+        assert Analysis(search.meaning, 0, Budget()).overlap.verdict != "bounded"
+        streams = [
+            wex.find(text, table_of(search.meaning, events))
+            for events in search.streams_reporting(found, 20)
+        ]
+        assert max(most_of_one_start(windows) for windows in streams) >= 20
+
+
+def most_of_one_start(windows: pa.Table) -> int:
+    return max(Counter(windows["start_index"].to_pylist()).values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (x int) window w match [x < x[-5]] ([x[-5] <= x])* [x < 1] [x != x[-4] or x[-2] = 3 or x = 0]",
+        "stream s (x int) window w after [x = 1] match [x > 1]+",
+        "stream s (x int) window w after [x = 1] any* [x = 2] match any* until [x = 5]",
+    ],
+)
+def test_one_start_can_have_any_number_of_windows(text: str) -> None:
+    assert search_of(text).reporting() is not None
+    report = wex.check(text)["w"]
+    assert report.overlap.verdict == "unbounded"
+    assert (
+        most_of_one_start(wex.find(text, report.overlap.witness(30))) >= 30
+        or report.open.bound is None
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (x int) window w match [x > x[-1]] [x = 1]",
+        "stream s (x int) window w match [x = 1]+ keep shortest",
+        "stream s (x int) window w after [x = 1] match [x > 1]+ [x > x[-1]] [x < x[-1] and x[-1] < x[-2]]",
+    ],
+)
+def test_a_start_with_few_windows_is_not_repeated(text: str) -> None:
+    assert search_of(text).reporting() is None
 
 
 @pytest.mark.parametrize(

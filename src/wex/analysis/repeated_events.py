@@ -60,9 +60,9 @@ def _growing(analysis: Analysis, what: Quantity, *, ended: bool) -> Answer | Non
 
 
 def growing_windows(analysis: Analysis) -> Answer | None:
-    """Return "unbounded" if the open starts that repeated events add all have a window."""
+    """Return "unbounded" if the open starts that repeated events add all have a window, or one has any number."""
     if analysis.repeated is None:
-        return None
+        return _windows_of_one_start(analysis)
     found, search = analysis.repeated
 
     def build(n: int) -> list[Event] | None:
@@ -77,6 +77,25 @@ def growing_windows(analysis: Analysis) -> Answer | None:
     elif _may_have_many_windows(analysis.window):
         reason = f"{reason}; the growth may be quadratic"
     return analysis.unbounded(Quantity.OVERLAP, growth, reason, build)
+
+
+def _windows_of_one_start(analysis: Analysis) -> Answer | None:
+    """Return "unbounded" if a start has windows again and again, where open starts have a bound."""
+    if analysis.open.bound is None:
+        return None
+    search = RepetitionSearch(analysis.meaning, analysis.index, analysis.budget)
+    found = None
+    with suppress(TooManyError):
+        found = search.reporting()
+    if found is None:
+        return None
+
+    def build(n: int) -> list[Event] | None:
+        streams = (with_shared(analysis, s, n) for s in search.streams_reporting(found, n))
+        return next(filter(None, streams), None)
+
+    reason = "one start can have an unbounded number of windows"
+    return analysis.unbounded(Quantity.OVERLAP, Growth.LINEAR, reason, build)
 
 
 def _may_have_many_windows(window: AnalysedWindow) -> bool:

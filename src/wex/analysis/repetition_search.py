@@ -19,7 +19,7 @@ from wex.analysis.own_letters import OwnAutomaton
 from wex.analysis.rates import SECOND, Rates
 from wex.analysis.regions.query import assumptions_of
 from wex.analysis.repetition import Repetition, keep_truth, plus, tested
-from wex.analysis.repetition_solver import RepetitionSolver
+from wex.analysis.repetition_solver import Goal, RepetitionSolver
 from wex.analysis.witness import (
     OFFSETS,
     conforming_stream,
@@ -116,7 +116,7 @@ class RepetitionSearch:
         """Return a repetition of which every round adds a start that a plan holds for ever."""
         if not self.feasible:
             return None
-        solved = () if self.running else self._surviving(self._solved(ended=False))
+        solved = () if self.running else self._surviving(self._solved(Goal.LASTING))
         return next(chain(solved, *map(self._lasting, SIZES)), None)
 
     def open(self) -> Repetition | None:
@@ -138,16 +138,16 @@ class RepetitionSearch:
 
     def _ending_as_solved(self) -> Iterator[Repetition]:
         """Yield repetitions that the solver proposes, with as much of their tails as is needed."""
-        for found in self._surviving(self._solved(ended=True)):
+        for found in self._surviving(self._solved(Goal.ENDING)):
             for length in range(len(found.tail) + 1):
                 whole = replace(found, tail=found.tail[:length])
                 if self._all_end(whole):
                     yield whole
                     break
 
-    def _solved(self, *, ended: bool) -> Iterator[Repetition]:
+    def _solved(self, goal: Goal) -> Iterator[Repetition]:
         solver = RepetitionSolver(self.meaning, self.compiled, self.rates, self.budget)
-        return solver.proposals(ended=ended)
+        return solver.proposals(goal)
 
     def _proved(self, found: Repetition, length: int) -> Iterator[Repetition]:
         """Yield the repetition with tails of so many events with which all starts end, however many rounds there are."""
@@ -203,6 +203,38 @@ class RepetitionSearch:
             )
         few, more, most = shared
         return most - more > more - few + TURNS // 4
+
+    # --- Windows of one start
+
+    def reporting(self) -> Repetition | None:
+        """Return a repetition in which one start has a window again and again."""
+        if not self.feasible or self.running or self.compiled.clauses.keep != "all":
+            return None
+        for found in self._solved(Goal.REPORTING):
+            self._check_budget()
+            with suppress(DataError):
+                if self._in_order(found) and self._is_steady(found) and self._reports(found):
+                    return found
+        return None
+
+    def _reports(self, found: Repetition) -> bool:
+        """Tell whether a start has windows for ever: it has some in more rounds than there are states.
+
+        Between two of these rounds it comes back to a state.
+        """
+        first, size = self._first_round(found), len(found.events)
+        windows = replayed_windows(self.meaning, self.index, found.stream(first + 2 * self.rounds))
+        rounds: dict[int, set[int]] = {}
+        for start, end in windows or ():
+            turn = (end - len(found.before)) // size
+            if turn >= first:
+                rounds.setdefault(start, set()).add(turn)
+        return any(len(turns) >= self.rounds for turns in rounds.values())
+
+    def streams_reporting(self, found: Repetition, count: int) -> Iterator[list[Event]]:
+        """Yield streams on which a start may have so many windows: one in each round, or in some of them."""
+        for times in (1, self.rounds):
+            yield found.stream(self._first_round(found) + self.rounds + times * count)
 
     # --- Which events are repeated
 

@@ -2,12 +2,13 @@
 
 In the rounds all events are the same. From the round on in which grams show nothing but such events, each round
 reads the same letters. The solver looks for a round after which the prefix automaton and the assumptions are in the
-states before it, in which a start begins that survives, and for a tail in which it ends. What it finds is a
-proposal: `repetition_search.py` proves it.
+states before it, in which a start begins that survives, and for a tail in which it ends. Or for a start before the rounds that
+has a window in each of them. What it finds is a proposal: `repetition_search.py` proves it.
 """
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from wex.theory.unrolling import Unrolling
 from wex.threads import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wex.analysis.rates import Rates
     from wex.analysis.regions.graph import Budget
@@ -46,6 +47,14 @@ MOST_CLASSES = 128  # of events
 PER_CLASS = 10  # steps of work: to write down whether an event is of a class
 
 
+class Goal(Enum):
+    """What the rounds are to show."""
+
+    LASTING = auto()  # each adds a start that survives
+    ENDING = auto()  # and the tail ends them
+    REPORTING = auto()  # one start has a window in each round
+
+
 class RepetitionSolver:
     """The search for repeated events of one window by a solver."""
 
@@ -61,14 +70,14 @@ class RepetitionSolver:
         order = meaning.spec.stream.order_by
         self.clock = order[0].text if order else None
 
-    def proposals(self, *, ended: bool) -> Iterator[Repetition]:
-        """Yield events whose repetition may make starts accumulate; with `ended` the tail may end them."""
+    def proposals(self, goal: Goal) -> Iterator[Repetition]:
+        """Yield events whose repetition may make starts or windows accumulate."""
         if len(self.window.masks) > MOST_CLASSES:
             return
         plain = len(self.window.prefix) == 1 and self.assumption is None
         for size in range(1, LONGEST + 1):
-            for stem in STEMS[:1] if plain else STEMS:
-                found = self._solved(stem, size, ended=ended)
+            for stem in STEMS[:1] if plain and goal is not Goal.REPORTING else STEMS:
+                found = self._solved(stem, size, goal)
                 if found is not None:
                     yield found
 
@@ -80,11 +89,11 @@ class RepetitionSolver:
         away = distances(enumerate(window.successors), goals)
         return min(MOST_TAIL, max(away.values(), default=0) + (window.until is not None))
 
-    def _solved(self, stem: int, size: int, *, ended: bool) -> Repetition | None:
+    def _solved(self, stem: int, size: int, goal: Goal) -> Repetition | None:
         """Return what the solver finds with so many events before the rounds, and so many in each."""
-        rounds = _Rounds(self, stem, size, self._ahead if ended else 0)
+        rounds = _Rounds(self, stem, size, self._ahead if goal is Goal.ENDING else 0)
         self.budget.check(steps=PER_CLASS * len(rounds.events) * len(self.window.masks))
-        rounds.require(ended=ended)
+        rounds.require(goal)
         events = rounds.solved(self.budget)
         if events is None:
             return None
@@ -145,36 +154,54 @@ class _Rounds:
             pass
         return None
 
-    def require(self, *, ended: bool) -> None:
-        """Require a round that recurs, and in which a start begins that survives; with `ended` it ends in the tail."""
+    def require(self, goal: Goal) -> None:
+        """Require a round that recurs, and a start as the goal asks for."""
         unrolling, window = self.unrolling, self.window
         prefix = entry = unrolling.initial()
         assumed = self.assumed
         letters: list[list[Formula]] = []  # of the window, in each event of the last round
+        one: States = {}  # of a start that begins before that round
+        begins: list[Formula] = []
         for position in range(self.last + self.size):
             if position == self.last:
                 entry, assumed = prefix, self.assumed
             read = self._read(position)
-            if read is not None:
-                prefix = unrolling.moved(prefix, read, lambda state, cls: window.prefix[state][cls])
+            if read is None:
+                continue  # a level without grams: they come before the last round
+            if position < self.last and goal is Goal.REPORTING:
+                begins.append(unrolling.choice())
+                one = unrolling.moved(self._with_start(one, prefix, begins[-1]), read, self._moved)
+            prefix = unrolling.moved(prefix, read, lambda state, cls: window.prefix[state][cls])
             if position >= self.last:
-                assert read is not None
                 letters.append(read)
         unrolling.same_states(entry, prefix)
         unrolling.same_states(assumed, self.assumed)
-        before = states = unrolling.joined(
-            (window.starts[state], formula)
-            for state, formula in entry.items()
-            if window.starts[state] != DEAD
-        )
+        reports = goal is Goal.REPORTING
+        unrolling.at_most_one(begins)
+        before = states = one if reports else self._with_start({}, entry)
+        ends: list[Formula] = []
         for _ in range(-(-len(window.moves) // self.size) + 1):
-            before = states
+            before, ends = states, []
             for own in letters:
-                states = unrolling.moved(states, own, self._survived)
+                ends += self._confirmed(states, own)
+                states = unrolling.moved(states, own, self._moved if reports else self._survived)
+                ends += self._ended(states)
         unrolling.add(unrolling.either(states.values()))
-        if ended:
+        if goal is not Goal.LASTING:
             unrolling.same_states(before, states)
-            unrolling.add(unrolling.either(self._ends(states)))
+            unrolling.add(unrolling.either(ends if reports else self._ends(states)))
+
+    def _with_start(self, states: States, prefix: States, chosen: Formula | None = None) -> States:
+        """Return states with those of a start that begins by the prefix state, if it is chosen."""
+        begun = (
+            (
+                self.window.starts[state],
+                formula if chosen is None else self.unrolling.both(formula, chosen),
+            )
+            for state, formula in prefix.items()
+            if self.window.starts[state] != DEAD
+        )
+        return self.unrolling.joined([*states.items(), *begun])
 
     def _survived(self, state: int, cls: int) -> int | None:
         """Return the state of a start that survives an event: no window removes it."""
@@ -188,22 +215,27 @@ class _Rounds:
 
     def _ends(self, states: States) -> Iterator[Formula]:
         """Yield whether a start ends after the last round, or with an event of the tail."""
-        unrolling, window, until = self.unrolling, self.window, self.window.until
-        at_once = until is None or window.clauses.or_end
-
-        def ending(states: States) -> list[Formula]:
-            return [own for state, own in states.items() if window.final[state]]
-
-        yield from ending(states) if at_once else ()
+        yield from self._ended(states)
         for position in range(self.last + self.size, len(self.events)):
             read = self._read(position)
             assert read is not None
-            if until is not None:
-                finals = {state: own for state, own in states.items() if window.final[state]}
-                confirmed = unrolling.moved(finals, read, lambda _, cls: 0 if until[cls] else None)
-                yield from confirmed.values()
-            states = unrolling.moved(states, read, self._moved)
-            yield from ending(states) if at_once else ()
+            yield from self._confirmed(states, read)
+            states = self.unrolling.moved(states, read, self._moved)
+            yield from self._ended(states)
+
+    def _ended(self, states: States) -> list[Formula]:
+        """Return the formulas of states in which a window ends with the event before."""
+        window = self.window
+        at_once = window.until is None or window.clauses.or_end
+        return [own for state, own in states.items() if at_once and window.final[state]]
+
+    def _confirmed(self, states: States, read: list[Formula]) -> Iterable[Formula]:
+        """Return whether an event makes a window end before it, by `until`."""
+        until = self.window.until
+        if until is None:
+            return ()
+        finals = {state: own for state, own in states.items() if self.window.final[state]}
+        return self.unrolling.moved(finals, read, lambda _, cls: 0 if until[cls] else None).values()
 
     def _read(self, position: int) -> list[Formula] | None:
         """Return whether an event is of each class of the window, and require that it conforms; None: no gram yet."""

@@ -92,6 +92,20 @@ class Unrolling(EventSearch):
             self._classes[key] = self._named(z3.Or([truths[cls] for cls in sorted(classes)]))
         return self._classes[key]
 
+    def choice(self) -> Formula:
+        """Return a variable that the solver may choose."""
+        return z3.Bool(f"#{next(self._names)}", self.context)
+
+    def both(self, one: Formula, two: Formula) -> Formula:
+        """Return whether two formulas hold."""
+        return z3.And(one, two)
+
+    def at_most_one(self, formulas: Sequence[Formula]) -> None:
+        """Require that no two formulas hold."""
+        with self.context:
+            if formulas:
+                self.solver.add(z3.AtMost(*formulas, 1))
+
     def either(self, formulas: Iterable[Formula]) -> Formula:
         """Return whether one of some formulas holds."""
         with self.context:
