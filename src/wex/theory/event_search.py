@@ -111,6 +111,8 @@ class EventSearch:
                 candidates = numbers_to_try(last, constants.get(name, ()), unit)
                 candidates = islice(candidates, 2) if self.hard else candidates
                 model = self._preferred(variable, candidates) or self._fixed(variable, model)
+            elif field.type.values:
+                model = self._written(variable, field.type.values, model)
             with self.context:
                 if field.kind not in ("whole", "real"):
                     self.solver.add(variable == model.eval(variable, model_completion=True))
@@ -151,6 +153,22 @@ class EventSearch:
                     self.solver.add(variable == value)
                     return model
         return None
+
+    def _written(
+        self, variable: z3.ExprRef, values: Sequence[str], model: z3.ModelRef
+    ) -> z3.ModelRef:
+        """Return a model in which a value is one that is written, if there is one, and no mark for NULL."""
+        codes = {text: self.codes[text] for text in values if text in self.codes}
+        with self.context:
+            known = model.eval(variable, model_completion=True)
+            marks = [code for text, code in codes.items() if not text.isprintable()]
+            if not any(z3.is_true(z3.simplify(known == mark)) for mark in marks):
+                return model
+            self.solver.push()
+            self.solver.add(*(variable != mark for mark in marks))
+            found = self.solver.model() if self.solver.check() == z3.sat else model
+            self.solver.pop()
+            return found
 
     def _fixed(self, variable: z3.ExprRef, model: z3.ModelRef) -> z3.ModelRef:
         """Fix a variable to its value in a model, and return a model of the rest."""
