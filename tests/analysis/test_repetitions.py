@@ -217,3 +217,20 @@ def test_times_rise_in_the_rounds(text: str) -> None:
 def test_the_solver_proposes_nothing_where_starts_are_bounded(text: str) -> None:
     assert search_of(text).open() is None
     assert search_of(text).held() is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream s (x int) window w match [x > x[-1]]+ [x < 0]",
+        "stream s (x int, y real) window w match [x > x[-2] and y < x[-1]]+ [y > y[-1] and y > x]",
+        "stream s (x int) window w match [x > x[-6] and x = 0 or x >= 1 and x < x[-5]] [x[-3] > 0]"
+        " [x <= x[-2]] ([x != 3 and x[-6] < x[-3] and x[-2] > 0])+",
+    ],
+)
+def test_numbers_rise_in_the_rounds(text: str) -> None:
+    search = search_of(text)
+    found = next(search._ending_as_solved())
+    assert any(found.steps.values())
+    for count in (3, 30):
+        assert search.with_open(found, count) is not None

@@ -60,13 +60,13 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 64  # that are tried, one by one
 MOST_PAIRS = 200  # of events that are repeated
-MOST_STATES = 24  # of an automaton: a start is followed for as many rounds
+MOST_STATES = 64  # of an automaton: a start is followed for as many rounds
 MOST_AGO = 8  # events that a predicate looks back
 SIZES = (1, 2)  # of rounds whose events have values that the predicates name
 MOST_TAIL = 2  # events behind the repeated ones
 TURNS = 12  # rounds, of which it is counted how many windows they add
-PER_CYCLE = 150  # steps of work: a cycle is tried on a stream of many rounds
-SHARE = 0.5  # of the work for an answer
+# Steps of work: a cycle is tried on a stream of many rounds, and takes longer if these are more.
+PER_CYCLE, LONG = 150, 24
 TICKS = {TIMESTAMP: SECOND}  # what is added to a field in each round, if it is not 1
 
 
@@ -386,7 +386,7 @@ class RepetitionSearch:
                 yield whole
 
     def _check_budget(self) -> None:
-        self.budget.check(steps=PER_CYCLE, share=SHARE)
+        self.budget.check(steps=PER_CYCLE * (1 + self.rounds // LONG))
 
     def _last_events(self, last: Event) -> Iterator[Event]:
         known = constants_of(_tests(self.guards))

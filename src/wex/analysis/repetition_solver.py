@@ -1,6 +1,6 @@
 """Events of several rounds that a solver chooses, together with the way of a start through the automata.
 
-In the rounds all events are the same. From the round on in which grams show nothing but such events, each round
+In the rounds all events are the same, or numbers rise or fall by the same from each to the next. From the round on in which grams show nothing but such events, each round
 reads the same letters. The solver looks for a round after which the prefix automaton and the assumptions are in the
 states before it, in which a start begins that survives, and for a tail in which it ends. Or for a start before the rounds that
 has a window in each of them. What it finds is a proposal: `repetition_search.py` proves it.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 from wex.analysis.lifetimes import DEAD
@@ -18,10 +19,10 @@ from wex.analysis.repetition import Repetition
 from wex.analysis.window_tables import without_clauses
 from wex.analysis.witness import complete_events, filler
 from wex.automata.explore import distances
-from wex.spec.types import TIMESTAMP
+from wex.spec.types import INT, REAL, TIMESTAMP
 from wex.theory.samples import constants_of, samples_of
 from wex.theory.solver import UndecidedError
-from wex.theory.terms import Field, fields, kind_of
+from wex.theory.terms import Field, atoms, fields, is_open, kind_of
 from wex.theory.unrolling import Unrolling
 from wex.threads import cached_property
 
@@ -44,6 +45,7 @@ STEMS = (
 )  # events before the rounds, where a prefix or an assumption asks for something there
 MOST_TAIL = 6
 MOST_CLASSES = 128  # of events
+FAR = 1_000  # rounds, after which all letters are to be the same
 PER_CLASS = 10  # steps of work: to write down whether an event is of a class
 
 
@@ -53,6 +55,14 @@ class Goal(Enum):
     LASTING = auto()  # each adds a start that survives
     ENDING = auto()  # and the tail ends them
     REPORTING = auto()  # one start has a window in each round
+
+
+class Moves(Enum):
+    """Where numbers may be higher or lower, the more rounds there are."""
+
+    NOTHING = auto()
+    ALL = auto()  # in the rounds, and in the tail with the last of them
+    ROUNDS = auto()
 
 
 class RepetitionSolver:
@@ -72,14 +82,31 @@ class RepetitionSolver:
 
     def proposals(self, goal: Goal) -> Iterator[Repetition]:
         """Yield events whose repetition may make starts or windows accumulate."""
-        if len(self.window.masks) > MOST_CLASSES:
-            return
+        every = [atom for guard in self.query.guards() for atom in atoms(guard)]
+        linear_only = not any(is_open(atom, floating=False) for atom in every)
+        if len(self.window.masks) > MOST_CLASSES or not linear_only:
+            return  # of products of values z3 may think for minutes
         plain = len(self.window.prefix) == 1 and self.assumption is None
-        for size in range(1, LONGEST + 1):
-            for stem in STEMS[:1] if plain and goal is not Goal.REPORTING else STEMS:
-                found = self._solved(stem, size, goal)
-                if found is not None:
-                    yield found
+        stems = STEMS[:1] if plain and goal is not Goal.REPORTING else STEMS
+        moves = [Moves.NOTHING]
+        if self.moving:
+            moves += [Moves.ALL] if goal is not Goal.ENDING else [Moves.ALL, Moves.ROUNDS]
+        for move, size, stem in product(moves, range(1, LONGEST + 1), stems):
+            found = self._solved(stem, size, goal, move)
+            if found is not None:
+                yield found
+
+    @cached_property
+    def moving(self) -> list[str]:
+        """Return the numbers that may rise or fall from round to round."""
+        stream, types = self.meaning.spec.stream, self.meaning.fields
+        fixed = {name.text for name in (*stream.partition_by, *stream.order_by)}
+        read = {field.name for guard in self.query.guards() for field in fields(guard)}
+        return [
+            name
+            for name, type_ in types.items()
+            if name in read - fixed and type_ in (INT, REAL) and name not in self.query.bounds
+        ]
 
     @cached_property
     def _ahead(self) -> int:
@@ -89,9 +116,9 @@ class RepetitionSolver:
         away = distances(enumerate(window.successors), goals)
         return min(MOST_TAIL, max(away.values(), default=0) + (window.until is not None))
 
-    def _solved(self, stem: int, size: int, goal: Goal) -> Repetition | None:
+    def _solved(self, stem: int, size: int, goal: Goal, moves: Moves) -> Repetition | None:
         """Return what the solver finds with so many events before the rounds, and so many in each."""
-        rounds = _Rounds(self, stem, size, self._ahead if goal is Goal.ENDING else 0)
+        rounds = _Rounds(self, stem, size, self._ahead if goal is Goal.ENDING else 0, moves)
         self.budget.check(steps=PER_CLASS * len(rounds.events) * len(self.window.masks))
         rounds.require(goal)
         events = rounds.solved(self.budget)
@@ -100,8 +127,12 @@ class RepetitionSolver:
         whole = [self._plain(event) for event in complete_events(self.query, events)]
         return Repetition(
             tuple(whole[stem : stem + size]),
-            {name: size * tick for name, tick in self._ticks.items()},
+            {
+                **{name: size * tick for name, tick in self._ticks.items()},
+                **rounds.unrolling.rises(),
+            },
             tuple(whole[stem + size :]),
+            back=moves is Moves.ROUNDS,
             clock=self.clock,
             before=tuple(whole[:stem]),
         )
@@ -124,18 +155,24 @@ class RepetitionSolver:
 class _Rounds:
     """A stem, rounds until all letters recur, and a tail: `events` has the number of each event in a stream."""
 
-    def __init__(self, solver: RepetitionSolver, stem: int, size: int, tail: int) -> None:
+    def __init__(
+        self, solver: RepetitionSolver, stem: int, size: int, tail: int, moves: Moves
+    ) -> None:
         self.query, self.window, self.assumption = solver.query, solver.window, solver.assumption
         guards = self.query.guards()
         self.unrolling = Unrolling({}, 1, samples_of(guards))
         self.constants = constants_of(guards)
         self.size, self.distinct = size, stem + size + tail
-        again = -(
-            -max(self.query.depth, self.query.levels) // size
-        )  # rounds before the one that recurs
-        self.last = stem + again * size  # where that one begins
+        # The rounds before the one that recurs, and where that one begins.
+        again = -(-max(self.query.depth, self.query.levels) // size)
+        self.last = stem + again * size
         cycle = [*range(stem, stem + size)]
         self.events = [*range(stem), *cycle * (again + 1), *range(stem + size, self.distinct)]
+        turns = [turn for turn in range(again + 1) for _ in cycle]
+        self.turns = [*[0] * stem, *turns, *[0 if moves is Moves.ROUNDS else again] * tail]
+        self.moves = moves
+        if moves is not Moves.NOTHING:
+            self.unrolling.let_rise(solver.moving)
         read = dict.fromkeys(field.name for guard in guards for field in fields(guard))
         for number in range(self.distinct):
             symbols = self.unrolling.symbols(0, 0, partial(_always, number))
@@ -239,20 +276,37 @@ class _Rounds:
 
     def _read(self, position: int) -> list[Formula] | None:
         """Return whether an event is of each class of the window, and require that it conforms; None: no gram yet."""
-        unrolling, before = self.unrolling, self.events[: position + 1]
+        unrolling = self.unrolling
         level = min(position, self.query.levels - 1)
-        symbols = unrolling.symbols(self.query.depth, level, lambda offset: before[offset - 1])
-        if level:
-            unrolling.add(*unrolling.truths([self.query.order], symbols))
-        own, *assumed = [
-            None if (classes := reader[level]) is None else unrolling.truths(classes, symbols)
-            for reader in self.query.readers
-        ]
+        own, *assumed = classes = self._classes(position, level)
+        if position >= self.last and unrolling.rising:
+            unrolling.equal(classes, self._classes(position, level, FAR))
         for read in assumed:
             if read is not None:
                 self.assumed = unrolling.moved(self.assumed, read, self._conforming(level))
                 unrolling.add(unrolling.either(self.assumed.values()))
         return own
+
+    def _classes(self, position: int, level: int, later: int = 0) -> list[list[Formula] | None]:
+        """Return for each reader whether an event is of each class, so many rounds later; and require the order."""
+        unrolling = self.unrolling
+        symbols = unrolling.in_turn(
+            self.query.depth,
+            level,
+            lambda offset: self.events[position + offset],
+            lambda offset: self._turn(position + offset, later),
+        )
+        if level:
+            unrolling.add(*unrolling.truths([self.query.order], symbols))
+        return [
+            None if (classes := reader[level]) is None else unrolling.truths(classes, symbols)
+            for reader in self.query.readers
+        ]
+
+    def _turn(self, position: int, later: int) -> int:
+        """Return how often an event has come before, so many rounds later."""
+        still = self.moves is Moves.ROUNDS and position >= self.last + self.size
+        return self.turns[position] + (0 if still else later)
 
     def _conforming(self, level: int) -> Callable[[int, int], int | None]:
         """Return how the assumption moves at a level: None where the stream does not conform."""

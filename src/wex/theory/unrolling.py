@@ -12,26 +12,73 @@ from typing import TYPE_CHECKING
 import z3
 
 from wex.theory.event_search import EventSearch
-from wex.theory.projection import PER_QUESTION, PER_STEP
+from wex.theory.projection import PER_QUESTION, PER_STEP, Symbols
 from wex.theory.solver import work_of
 from wex.theory.terms import Always, And, Guard, Not, Or
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from wex.theory.projection import Formula, Symbols
+    from wex.theory.projection import Formula
+    from wex.theory.terms import Field
 
 States = dict[int, "Formula"]  # whether the automaton is in a state; it is in none that is left out
 
 
+MOST_RISE = 8  # of a number from round to round
+
+
 class Unrolling(EventSearch):
-    """Automata and the events that they read."""
+    """Automata and the events that they read. Some events come again, and then numbers may be higher or lower."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]
         self.hard = True  # a formula about many events: few readable values are tried
         self._names = count()
         self._classes: dict[tuple[int, frozenset[int]], Formula] = {}
+        self._rises: dict[str, Formula] = {}
+
+    def let_rise(self, names: Iterable[str]) -> None:
+        """Let numbers rise or fall each time that an event comes again, not all of them by 0."""
+        with self.context:
+            self._rises = {name: z3.Int(f"rise of {name}", self.context) for name in names}
+            for rise in self._rises.values():
+                self.solver.add(rise <= MOST_RISE, rise >= -MOST_RISE)
+            self.solver.add(z3.Or([rise != 0 for rise in self._rises.values()]))
+
+    @property
+    def rising(self) -> bool:
+        """Tell whether numbers may rise or fall."""
+        return bool(self._rises)
+
+    def equal(
+        self, some: Sequence[list[Formula] | None], others: Sequence[list[Formula] | None]
+    ) -> None:
+        """Require that readers read the same classes at two events."""
+        with self.context:
+            for one, two in zip(some, others, strict=True):
+                pairs = zip(one or (), two or (), strict=True)
+                self.solver.add(*(first == second for first, second in pairs))
+
+    def rises(self) -> dict[str, int]:
+        """Return by how much numbers rise, once `events` has chosen them."""
+        if not self._rises:
+            return {}
+        with self.context:
+            self.solver.check()
+            model = self.solver.model()
+            chosen = (
+                (name, model.eval(rise, model_completion=True))
+                for name, rise in self._rises.items()
+            )
+            return {name: value.as_long() for name, value in chosen if value.as_long()}
+
+    def in_turn(
+        self, lookback: int, level: int, number: Callable[[int], int], turn: Callable[[int], int]
+    ) -> Symbols:
+        """Return the translation at an event; `turn` tells how often those at offsets have come before."""
+        symbols = self.symbols(lookback, level, number)
+        return _InTurn(symbols, self._rises, turn) if self._rises else symbols
 
     def truths(self, guards: Iterable[Guard], symbols: Symbols) -> list[Formula]:
         """Return for each guard whether it holds of an event; of an atom this is asked once."""
@@ -134,3 +181,27 @@ class Unrolling(EventSearch):
             answer = self.solver.check()
             count(PER_QUESTION + (work_of(self.solver) - before) // PER_STEP)
         return bool(answer == z3.sat)
+
+
+class _InTurn(Symbols):
+    """The translation at an event where numbers rise from turn to turn."""
+
+    def __init__(
+        self, plain: Symbols, rises: dict[str, Formula], turn: Callable[[int], int]
+    ) -> None:
+        super().__init__(
+            plain.lookback,
+            plain.lookback - plain.missing if plain.position is None else plain.position,
+            {},
+            plain.codes,
+            plain.naming,
+            products=True,
+            samples=plain.samples,
+        )
+        self._rises, self._turn = rises, turn
+
+    def _variable(self, field: Field) -> z3.ExprRef:
+        variable, turn = super()._variable(field), self._turn(field.offset)
+        if field.name not in self._rises or not turn:
+            return variable
+        return variable + turn * self._rises[field.name]
