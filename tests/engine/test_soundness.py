@@ -276,7 +276,7 @@ def test_heads_and_rows_of_buckets() -> None:
 
 
 PLAN = plan_of(
-    wex.parse("""stream s (t timestamp, x real, o other) order by t assume [x > 0.5]*
+    wex.parse("""stream s (t timestamp, x real, o other) order by t assume [x > -0.5]*
   window w match [x > x[-1]]+ [x / 2 = 1] until [x < 0] within 5 seconds measure avg(x) as a, first(o) as f
     having a > 1""")
 )

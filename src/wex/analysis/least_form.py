@@ -231,18 +231,21 @@ def by_age(compiled: CompiledWindow) -> CompiledWindow:
             plain = replace(clauses, within_events=None, having=clauses.having and not denied)
             counted = replace(counted, clauses=plain)
             smaller = pruned_window(counted)[0] if denied else in_order(counted)
-            if _most_held(smaller) < _most_held(compiled):
+            before = compiled if denied else counted  # no more are held with the ages in the states
+            if _most_held(smaller, single=not denied) < _most_held(before, single=False):
                 return smaller
     return compiled
 
 
-def _most_held(compiled: CompiledWindow) -> int:
-    """Return how many starts of a window are held at most; raise TooManyError if that is not found soon."""
+def _most_held(compiled: CompiledWindow, *, single: bool) -> int:
+    """Return how many starts are held at most, a single one in each state or any number.
+
+    Raise TooManyError if that is not found soon.
+    """
     starts, budget = _starts(compiled), Budget(work=EFFORT)
-    clauses = compiled.clauses
-    if clauses.single:
+    if single:
         return StartLists(starts, budget, held=True).most
-    return vectors_of(starts, starts.held, budget, clears=clauses.cuts).most
+    return vectors_of(starts, starts.held, budget, clears=compiled.clauses.cuts).most
 
 
 def _starts(compiled: CompiledWindow) -> Starts:
