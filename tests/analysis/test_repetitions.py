@@ -13,6 +13,7 @@ import wex
 from tests.analysis.test_types import comparing
 from wex.analysis.graphs import TooManyError
 from wex.analysis.regions.graph import Budget
+from wex.analysis.repetition import plus
 from wex.analysis.repetition_search import RepetitionSearch
 from wex.analysis.verdicts import Analysis
 from wex.analysis.witness import table_of
@@ -234,3 +235,11 @@ def test_numbers_rise_in_the_rounds(text: str) -> None:
     assert any(found.steps.values())
     for count in (3, 30):
         assert search.with_open(found, count) is not None
+
+
+def test_null_does_not_rise() -> None:
+    assert plus(None, 3) is None
+    text = "stream s (x int) window w match [x is null] any [x > x[-3] or x[-3] is null]* [x < 0]"
+    assert wex.check(text)["w"].open.verdict == "unbounded"
+    with suppress(TooManyError):
+        search_of(text).open()

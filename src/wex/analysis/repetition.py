@@ -96,8 +96,8 @@ class Repetition:
 
 
 def plus(value: Value, more: int) -> Value:
-    """Return a value, which is a number if anything is added to it, and the sum."""
-    return value + more if more else value  # type: ignore[operator]
+    """Return a value, which is a number or NULL if anything is added to it, and the sum."""
+    return value + more if more and value is not None else value  # type: ignore[operator]
 
 
 def keep_truth(
