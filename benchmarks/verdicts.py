@@ -293,8 +293,7 @@ OVER_K: dict[str, str] = {
 # What decides such specs beside the refinement of regions.
 LATER = (
     *(f"regions.contexts.{name}_regions" for name in ("order", "loose", "gap")),
-    "verdicts.growing_starts",
-    "verdicts.growing_windows",
+    "verdicts.growth",
 )
 
 

@@ -86,7 +86,7 @@ def least_form(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window with the same windows on every stream, which holds no more starts."""
     if compiled.preference is None:
         timely, _ = in_time(pruned_window(compiled)[0])
-        return by_age(in_order(timely))
+        return by_length(in_order(timely))
     if compiled.clauses.having:
         return compiled  # any window may be denied, so that any way may be taken
     ordered, vain = pruned_window(compiled, by_preference=True)
@@ -212,7 +212,7 @@ def _beaten(places: Places) -> int:
     return held.most - StartLists(places.starts, budget).most
 
 
-def by_age(compiled: CompiledWindow) -> CompiledWindow:
+def by_length(compiled: CompiledWindow) -> CompiledWindow:
     """Return a window whose states count events, only if it holds fewer starts.
 
     Under `keep longest` or `disjoint` with `within N events` one start wins against others only while it is not too

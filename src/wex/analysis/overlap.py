@@ -13,6 +13,7 @@ from wex.analysis.graphs import TooManyError
 from wex.analysis.lifetimes import shared_at_most, steady_runs
 from wex.analysis.repeated_events import (
     LINEAR_REASON,
+    ONE_START_REASON,
     QUADRATIC_REASON,
     with_shared,
 )
@@ -171,8 +172,8 @@ class Overlap:
             reason = "the events in the time of `within` bound the starts and ends that it allows"
             return self._bounded(_in_windows_of(most, most_open), reason)
         if endless:
-            reason = "one start can have an unbounded number of windows"
-            return self._unbounded(Growth.LINEAR, reason, self._repeating(starts, endless))
+            builder = self._repeating(starts, endless)
+            return self._unbounded(Growth.LINEAR, ONE_START_REASON, builder)
         return self._unknown()
 
     def _growing(self, starts: Starts, endless: Set[Place], *, longest: bool) -> Answer | None:

@@ -112,6 +112,15 @@ class RepetitionSearch:
             and self.ago <= MOST_AGO
         )
 
+    def found(self, goal: Goal) -> Repetition | None:
+        """Return a repetition that reaches a goal, or None."""
+        finding = {
+            Goal.LASTING: self.held,
+            Goal.ENDING: self.open,
+            Goal.REPORTING: self.reporting,
+        }
+        return finding[goal]()
+
     def held(self) -> Repetition | None:
         """Return a repetition of which every round adds a start that a plan holds for ever."""
         if not self.feasible:

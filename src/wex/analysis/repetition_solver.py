@@ -160,7 +160,7 @@ class _Rounds:
     ) -> None:
         self.query, self.window, self.assumption = solver.query, solver.window, solver.assumption
         guards = self.query.guards()
-        self.unrolling = Unrolling({}, 1, samples_of(guards))
+        self.unrolling = Unrolling(samples_of(guards))
         self.constants = constants_of(guards)
         self.size, self.distinct = size, stem + size + tail
         # The rounds before the one that recurs, and where that one begins.
@@ -185,7 +185,7 @@ class _Rounds:
     def solved(self, budget: Budget) -> list[Event] | None:
         """Return the events, each once, or None if there are none."""
         try:
-            if self.unrolling.is_possible(budget.count):
+            if self.unrolling.possible((), budget.count):
                 return self.unrolling.events(self.distinct, self.constants)
         except UndecidedError:
             pass

@@ -30,7 +30,7 @@ from wex.analysis.regions.contexts import (
     with_few_values,
 )
 from wex.analysis.regions.typed import LOOSE, OrderRegions
-from wex.analysis.repeated_events import growing_starts, growing_windows
+from wex.analysis.repeated_events import growth
 from wex.analysis.start_count import StartCount
 from wex.analysis.subject import Subject
 from wex.analysis.witness import concrete_streams, held_starts, open_starts, replayed_windows
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from wex.analysis.answers import WitnessBuilder
     from wex.analysis.regions.contexts import Contexts, Edge, RegionMethod
     from wex.analysis.regions.graph import Budget
-    from wex.analysis.repetition import Repetition
-    from wex.analysis.repetition_search import RepetitionSearch
+    from wex.analysis.repeated_events import Found
+    from wex.analysis.repetition_solver import Goal
     from wex.analysis.start_count import Certificate, PathReplay
     from wex.analysis.window_tables import AnalysedWindow
     from wex.spec import Meaning
@@ -75,9 +75,9 @@ class Analysis(Subject):
         self.quick = quick or budget.whole is not None
         self.gave_up = False  # there were too many combinations of starts
         self.certificate: Certificate | None = None  # that any number of starts can be open
-        # Events whose repetition adds starts, by whether all of these end in windows.
-        self.repetitions: dict[bool, tuple[Repetition, RepetitionSearch] | None] = {}
-        self.repeated: tuple[Repetition, RepetitionSearch] | None = None  # if it shows open starts
+        self.repetitions: dict[
+            Goal, Found | None
+        ] = {}  # of events, as far as they were searched for
         self._of_few_values: dict[int, Analysis] = {}
 
     # --- Answers
@@ -435,21 +435,15 @@ class Analysis(Subject):
     # --- Answers that other graphs or some of the streams decide
 
     def _by_other_streams(self, name: str, answer: Answer) -> Answer:
-        return self._or_paced(name, self._repeated(name, self._enclosed(name, answer)))
+        return self._or_paced(name, self._repeated(self._enclosed(name, answer)))
 
-    def _repeated(self, name: str, answer: Answer) -> Answer:
+    def _repeated(self, answer: Answer) -> Answer:
         """Return an answer, or "unbounded" by repeated events where graphs decide nothing."""
         if answer.verdict is not Verdict.UNKNOWN or self.quick or self.regions_of is not None:
             return answer
         self.budget.renew()
         with self.budget.without_purse():
-            what = Quantity[name.upper()]
-            if what is Quantity.OVERLAP:
-                opened = self.open.verdict is Verdict.UNBOUNDED and self.repeated is None
-                if opened:
-                    growing_starts(self, Quantity.OPEN)
-                return growing_windows(self) or answer
-            return growing_starts(self, what) or answer
+            return growth(self, answer.what) or answer
 
     @cached_property
     def _paced(self) -> Analysis:
@@ -508,7 +502,7 @@ class Analysis(Subject):
                 return shown
         if unbounded is not None or not loose:
             return unbounded or answer
-        answer = self._repeated(name, answer)
+        answer = self._repeated(answer)
         if answer.verdict is Verdict.UNBOUNDED:
             return answer
         other: Answer = getattr(self._thorough, name)

@@ -12,27 +12,25 @@ from typing import TYPE_CHECKING
 import z3
 
 from wex.theory.event_search import EventSearch
-from wex.theory.projection import PER_QUESTION, PER_STEP, Symbols
-from wex.theory.solver import work_of
+from wex.theory.projection import Symbols
 from wex.theory.terms import Always, And, Guard, Not, Or
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from wex.theory.projection import Formula
+    from wex.theory.samples import Samples
     from wex.theory.terms import Field
 
 States = dict[int, "Formula"]  # whether the automaton is in a state; it is in none that is left out
-
-
 MOST_RISE = 8  # of a number from round to round
 
 
 class Unrolling(EventSearch):
     """Automata and the events that they read. Some events come again, and then numbers may be higher or lower."""
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]
+    def __init__(self, samples: Samples) -> None:
+        super().__init__({}, tick=1, samples=samples)
         self.hard = True  # a formula about many events: few readable values are tried
         self._names = count()
         self._classes: dict[tuple[int, frozenset[int]], Formula] = {}
@@ -78,7 +76,7 @@ class Unrolling(EventSearch):
     ) -> Symbols:
         """Return the translation at an event; `turn` tells how often those at offsets have come before."""
         symbols = self.symbols(lookback, level, number)
-        return _InTurn(symbols, self._rises, turn) if self._rises else symbols
+        return _InTurn(symbols, level, self._rises, turn) if self._rises else symbols
 
     def truths(self, guards: Iterable[Guard], symbols: Symbols) -> list[Formula]:
         """Return for each guard whether it holds of an event; of an atom this is asked once."""
@@ -174,24 +172,16 @@ class Unrolling(EventSearch):
         self.solver.add(name == formula)
         return name
 
-    def is_possible(self, count: Callable[[int], None]) -> bool:
-        """Tell whether there are such events; `count` is told how many steps of work this took."""
-        with self.context:
-            before = work_of(self.solver)
-            answer = self.solver.check()
-            count(PER_QUESTION + (work_of(self.solver) - before) // PER_STEP)
-        return bool(answer == z3.sat)
-
 
 class _InTurn(Symbols):
     """The translation at an event where numbers rise from turn to turn."""
 
     def __init__(
-        self, plain: Symbols, rises: dict[str, Formula], turn: Callable[[int], int]
+        self, plain: Symbols, level: int, rises: dict[str, Formula], turn: Callable[[int], int]
     ) -> None:
         super().__init__(
             plain.lookback,
-            plain.lookback - plain.missing if plain.position is None else plain.position,
+            level,
             {},
             plain.codes,
             plain.naming,
