@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from io import StringIO
@@ -128,10 +128,10 @@ def shuffles(spark: SparkSession) -> None:
     if is_classic(spark):
         with redirect_stdout(StringIO()) as plan:
             packed.explain()
-        assert "MapInArrow pack" in plan.getvalue()
+        assert "pack(" in plan.getvalue()
     with (
         patch("wex.spark.packed_shuffle.MEMORY", 1),
-        patch("wex.spark.packed_shuffle.MOST_ROWS", 900),
+        patch("wex.spark.row_packing.MOST_ROWS", 900),
     ):
         assert without_mean(frame.transform(windows(TREND)).toArrow()) == expected
     # Somebody has partitioned the rows already.
@@ -142,7 +142,7 @@ def shuffles(spark: SparkSession) -> None:
         if is_classic(spark):
             with redirect_stdout(StringIO()) as plan:
                 result.explain()
-            assert "MapInArrow pack" not in plan.getvalue()
+            assert "pack(" not in plan.getvalue()
             assert internals.partitioned_by(frame.hint("rebalance", "symbol")) is None
     # Decimals that are one real are one key, and a column of no type is one.
     by_decimal = wex.parse("stream s (k real, t int) partition by k order by t window w match any")
@@ -157,10 +157,48 @@ def shuffles(spark: SparkSession) -> None:
     wrong(lambda: windows(TREND, shuffle="sorted"), "wrong-argument")  # type: ignore[arg-type]
 
 
+@contextmanager
+def limit_of_batches(spark: SparkSession, limit: object) -> Iterator[None]:
+    """Set the bytes of the batches that Spark hands to workers for the time of a block."""
+    before = spark.conf.get(long_rows.LIMIT, None)
+    spark.conf.set(long_rows.LIMIT, str(limit))
+    try:
+        yield
+    finally:
+        spark.conf.unset(long_rows.LIMIT) if before is None else spark.conf.set(
+            long_rows.LIMIT, before
+        )
+
+
+def two_ways_to_workers(spark: SparkSession) -> None:
+    """Whether Spark measures the batches for workers or not, and however: the same windows."""
+    one_column = wex.parse("stream s (t int) order by t window w match [t > t[-1]] any{2}")
+    numbers = pa.table({"t": np.arange(1_000)})
+    frame = spark.createDataFrame(market.trades(2_000, 9))
+    ways = [
+        (long_rows.UNLIMITED, "MapInArrow", (shuffles, every_type, few_rows, no_key)),
+        ("1g", "MapInArrow", ()),
+        ("1k", "[pack(", (every_type,)),
+    ]
+    for limit, way, other_cases in ways:
+        with limit_of_batches(spark, limit):
+            for case in other_cases:
+                case(spark)
+            for plain in (None, spark.createDataFrame(numbers).repartition(7)):
+                assert same(spark, one_column, numbers, plain) == 997
+            if is_classic(spark):
+                with redirect_stdout(StringIO()) as plan:
+                    frame.transform(windows(TREND)).explain()
+                assert way in plan.getvalue()
+    # Each batch is packed by itself; rows are computed anew each time they are asked for.
+    with limit_of_batches(spark, "64m"), patch("wex.spark.row_packing.MOST_ROWS", 1):
+        assert same(spark, TREND, market.trades(3_000, 300)) > 0
+        drawn = frame.select("symbol", "ts", (F.col("price") + F.rand(3)).alias("price"))
+        assert drawn.transform(windows(TREND)).count() > 10
+
+
 def small_batches_of_blobs(spark: SparkSession) -> None:
     """Blobs come to a worker in batches of some bytes, although Spark counts rows alone."""
-    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
-    before = spark.conf.get(limit, None)
     spec = wex.parse("stream s (t int, x real) order by t window w match any")
     frame = spark.range(4_000_000).select(F.col("id").alias("t"), F.rand(1).alias("x"))
 
@@ -169,12 +207,9 @@ def small_batches_of_blobs(spark: SparkSession) -> None:
             blobs = sum(blob.is_valid for blob in batch.column("rows"))
             yield pa.record_batch({"bytes": [batch.nbytes], "blobs": [blobs]})
 
-    spark.conf.set(limit, 2**31 - 1)
-    try:
+    with limit_of_batches(spark, long_rows.UNLIMITED):
         blobs = packed_shuffle.shuffled(frame, engine_of(spec), ["t", "x"])
         found = blobs.mapInArrow(sizes, "bytes long, blobs long").toArrow()
-    finally:
-        spark.conf.unset(limit) if before is None else spark.conf.set(limit, before)
     assert pc.sum(found["bytes"]).as_py() > 32_000_000  # the reals alone
     assert pc.min(found["blobs"]).as_py() > 10
     assert pc.max(found["bytes"]).as_py() < 1.1 * long_rows.BATCH_BYTES
@@ -670,7 +705,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    shuffles, small_batches_of_blobs, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
+    shuffles, two_ways_to_workers, small_batches_of_blobs, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

@@ -6,6 +6,7 @@ gigabytes. Empty rows behind a long one keep the batches small that the next wor
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 BATCH_BYTES = 1 << 25  # of long rows in a batch, about
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 USUAL_ROWS = 10_000
+LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+USUAL_LIMIT = 1 << 26
+UNLIMITED = (1 << 31) - 1  # Spark then measures nothing
+UNITS = "bkmgtp"
 
 
 def rows_of_batches(spark: SparkSession) -> int:
@@ -26,6 +31,15 @@ def rows_of_batches(spark: SparkSession) -> int:
     value = spark.conf.get(BATCH_ROWS, None)
     rows = int(value) if value is not None and value.lstrip("-").isdigit() else USUAL_ROWS
     return rows if rows > 0 else USUAL_ROWS  # without a limit of rows there is one of bytes
+
+
+def bytes_of_batches(spark: SparkSession) -> int:
+    """Return how many bytes a session hands to Python together at most, `UNLIMITED` without a limit."""
+    value = spark.conf.get(LIMIT, None)
+    limit = None if value is None else re.fullmatch(rf"(\d+)([{UNITS}]?)b?", value.lower())
+    if limit is None:
+        return USUAL_LIMIT if value is None else UNLIMITED
+    return int(limit[1]) << 10 * UNITS.index(limit[2] or "b")
 
 
 def long_row(

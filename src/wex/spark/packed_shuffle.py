@@ -1,35 +1,30 @@
 """The packed shuffle: rows travel as blobs of Arrow data, a few for each bucket of keys.
 
-`mapInArrow` packs rows by the hash of their key; Spark moves the blobs and sorts them by bucket; the
-second `mapInArrow` unpacks a bucket, sorts its rows and runs the engine. Spark does not see single
+Workers pack rows by the hash of their key (`row_packing`); Spark moves the blobs and sorts them by bucket;
+`mapInArrow` unpacks a bucket, sorts its rows and runs the engine. Spark does not see single
 rows between the two, so that neither the JVM nor Python handles them one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from wex.engine.packing import BLOB_ROWS, KeyBuckets
+from wex.engine.packing import KeyBuckets
 from wex.spark.internals import estimated_size, spread_labels
-from wex.spark.long_rows import long_row, rows_of_batches
+from wex.spark.row_packing import rows_as_blobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from wex.engine.engine import Engine
-    from wex.engine.packing import Buckets
 
 Batches = Iterator[pa.RecordBatch]
 
-BLOBS = pa.schema([("bucket", pa.int32()), ("first", pa.int64()), ("rows", pa.binary())])
-BLOBS_IN_SPARK = "bucket int, first long, rows binary"
-MOST_ROWS = 1 << 20  # that are packed together
-FEWEST_ROWS = 1 << 16
 BUCKET_BYTES = (
     1 << 22
 )  # of the input as Spark estimates it, often compressed: sorting then stays in the cache
@@ -75,39 +70,9 @@ def shuffled(frame: DataFrame, engine: Engine, names: list[str]) -> DataFrame:
     labels = bucket_labels(frame, keyed=bool(stream.partition_by))
     first = stream.order_by[0] if stream.order_by else None
     by_key = KeyBuckets(stream.partition_by, len(labels))
-    batch_rows = rows_of_batches(frame.sparkSession)
-    pack = packing_function(names, by_key, first, labels, batch_rows)
-    packed = frame.mapInArrow(pack, BLOBS_IN_SPARK)
+    packed = rows_as_blobs(frame, names, by_key, first, labels)
     partitioned = packed.repartition("bucket") if stream.partition_by else packed.repartition(1)
     return partitioned.sortWithinPartitions("bucket", "first")
-
-
-def packing_function(
-    names: list[str],
-    division: Buckets,
-    first_order: str | None,
-    labels: list[int],
-    batch_rows: int,
-) -> Callable[[Batches], Batches]:
-    """Return the function that packs the rows of a partition into buckets with some labels.
-
-    Spark hands so many rows to Python together.
-    """
-    rows = min(MOST_ROWS, max(FEWEST_ROWS, BLOB_ROWS * len(labels)))
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from wex.engine.packing import blobs  # noqa: PLC0415  (on the worker)
-        from wex.spark.worker import joined  # noqa: PLC0415
-        from wex.spark.worker_heap import settle  # noqa: PLC0415
-
-        for table in joined(batches, rows):
-            named = table.rename_columns(names)
-            for blob in blobs(named, division, first_order):
-                numbers = (labels[blob.bucket], blob.first)
-                yield long_row(numbers, blob.data, batch_rows, BLOBS)
-        settle()
-
-    return pack
 
 
 def buckets(

@@ -21,9 +21,10 @@ from wex.errors import WexError, counted
 from wex.spark import packed_shuffle, partition_ranges
 from wex.spark.internals import estimated_size, is_only_read, spark_schema_of, spread_labels
 from wex.spark.long_rows import rows_of_batches
-from wex.spark.packed_shuffle import BLOBS_IN_SPARK, buckets_of_partition, packing_function
+from wex.spark.packed_shuffle import buckets_of_partition
 from wex.spark.range_borders import CutStream, Order, cut_streams, largest_share
 from wex.spark.range_worker import DividedStream, PlacedRange, RangeWork
+from wex.spark.row_packing import rows_as_blobs
 from wex.spark.schemas import to_arrow
 
 if TYPE_CHECKING:
@@ -189,10 +190,8 @@ def _divided(
     labels = spread_labels(tasks, -(-(undivided + ranges) // tasks))
     targets = spread_labels(tasks, 1)
     division = _division(engine, order, streams, undivided)
-    batch_rows = rows_of_batches(rows.sparkSession)
-    own_labels = labels[: division.count]
-    pack = packing_function(list(plain), division, order.field, own_labels, batch_rows)
-    blobs = rows.mapInArrow(pack, BLOBS_IN_SPARK).repartition(tasks, "bucket")
+    packed = rows_as_blobs(rows, list(plain), division, order.field, labels[: division.count])
+    blobs = packed.repartition(tasks, "bucket")
     work = _work(engine, rows, plain, tally=tally)
     placed, divided = _placed(engine, streams, targets, tally=tally)
     run = _range_function(work, dict(zip(labels[undivided:], placed, strict=False)), targets)

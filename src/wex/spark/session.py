@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import wex
 from wex.errors import WexError
 from wex.spark.internals import TRACE_LOGGERS, python_of_local_workers, started_by_spark_submit
+from wex.spark.long_rows import LIMIT, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
 
 QUIET = Path(__file__).with_name("log4j2.properties")
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-UNLIMITED = str(2**31 - 1)
 SETTINGS = {
     # By default Spark measures a batch of rows for Python after every row, which takes longer than all
     # else that a job of WEX does. Without that, batches have 10,000 rows, however long these are.
-    "spark.sql.execution.arrow.maxBytesPerBatch": UNLIMITED,
+    LIMIT: str(UNLIMITED),
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
