@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import wex
 from tests.spark.cases import session
 from wex.spark import windows
-from wex.spark.session import ROCKSDB
+from wex.spark.session import CHANGELOG, ROCKSDB
 from wex.spark.streaming import PROVIDER
 
 KEPT = Path(__file__).parents[1] / "data" / "checkpoint-1.zip"
@@ -33,7 +33,6 @@ SPEC = wex.parse("""
 FIRST = datetime(2026, 1, 31, tzinfo=UTC)
 ROWS, BATCHES, DELAY = 60, 2, 20  # of each micro-batch; before it is kept; seconds
 PLACE = "/CHECKPOINT"  # for where it lies
-CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
 def stream(spark: SparkSession) -> DataFrame:

@@ -64,8 +64,8 @@ class Handle:
 def run(
     handle: Handle, text: str, table: pa.Table, watermark: int | None = None,
     rules: Rules | None = None, folder: Path | None = None, *, with_rows: bool = False,
-) -> pd.Series[Any]:  # fmt: skip
-    """Return the row of a micro-batch of one bucket."""
+) -> dict[str, Any]:  # fmt: skip
+    """Return the windows of a micro-batch of one bucket, packed, and the counts."""
     spec = wex.parse(text)
     dead = None if folder is None else DeadLetters(str(folder))
     plan, marked = plan_of(spec).to_bytes(), watermark is not None
@@ -77,7 +77,9 @@ def run(
     frames = iter([pd.DataFrame({"rows": [to_ipc(table), None]})])
     with patch.object(operator, "micro_batch", lambda: ("query-id", 3)):
         (frame,) = processor.handleInputRows((0,), frames, times)
-    return frame.iloc[0]
+    row = frame.iloc[0]
+    counts = dict(zip(operator.COUNTS, row["counts"], strict=True))
+    return {"packed": row["packed"], **counts}
 
 
 def test_an_equivalent_spec_goes_on_and_another_is_refused() -> None:

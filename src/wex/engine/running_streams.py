@@ -71,14 +71,19 @@ class RunningStreams:
         with arrow_errors():
             return self._run(self.prepared(data))
 
+    def feed_prepared(self, prepared: PreparedInput, prior: State) -> pa.Table:
+        """Return the windows that a prepared batch reports, from the states of its streams on."""
+        with arrow_errors():
+            return self._run(prepared, prior).windows
+
     def run_stream(self, events: pa.Table) -> Fed:
         """Run the next events of one stream that have no fault, with the types of the batches so far."""
         assert self.schema is not None
         with arrow_errors():
             return self._run(PreparedInput.of_checked(self._engine, events, self.schema))
 
-    def _run(self, prepared: PreparedInput) -> Fed:
-        prior = self.recall(prepared)
+    def _run(self, prepared: PreparedInput, prior: State | None = None) -> Fed:
+        prior = self.recall(prepared) if prior is None else prior
         table, after = run_batch(self._engine, prepared.batch(prior), prior)
         if self.schema is not None and self.schema != prepared.schema:
             self._store.change(

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 QUIET = Path(__file__).with_name("log4j2.properties")
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 SETTINGS = {
     # By default Spark measures a batch of rows for Python after every row, which takes longer than all
     # else that a job of WEX does. Without that, batches have 10,000 rows, however long these are.
     LIMIT: str(UNLIMITED),
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    CHANGELOG: "true",  # a micro-batch writes what has changed in its states, not a snapshot
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
 }

@@ -70,7 +70,7 @@ def streaming_windows(
         outputMode="Append",
         timeMode="None" if delay is None else "EventTime",
     )
-    sums = (F.sum(name).alias(name) for name in COUNTS)
+    sums = (F.sum(F.col("counts")[at]).alias(name) for at, name in enumerate(COUNTS))
     counted = processed.observe(metrics_name(engine), *sums)
     columns = spark_schema_of(result.schema)
     at_once = all(

@@ -175,8 +175,11 @@ class Bucket:
         if rows is None:
             return self._result([])
         prepared = self.streams.prepared(self.row_filter.without_bad_rows(_in_utc(rows)))
-        late = prepared.late(self.streams.recall(prepared))
-        if self.rules.late == "error" and late.any():
+        prior = self.streams.recall(prepared)
+        late = prepared.late(prior)
+        if not late.any():
+            return self._result([self._feed(prepared.table, prepared, prior)])
+        if self.rules.late == "error":
             self._refuse(prepared.table)
         self.counts.late += int(late.sum())
         return self._result([self._feed(prepared.table.filter(pa.array(~late)))])
@@ -244,11 +247,20 @@ class Bucket:
         self.streams.restart(keys)
         return table
 
-    def _feed(self, rows: pa.Table) -> pa.Table:
-        """Return the windows of rows, without the rows that are bad in their stream."""
-        windows, count = self.row_filter.feed_good_rows(
-            self.streams.feed, self.streams.recall, rows
-        )
+    def _feed(
+        self, rows: pa.Table, prepared: PreparedInput | None = None, prior: State | None = None
+    ) -> pa.Table:
+        """Return the windows of rows, without the rows that are bad in their stream.
+
+        If all rows are prepared already, with the states of their streams, that is not done again.
+        """
+
+        def feed(good: pa.Table) -> pa.Table:
+            if good is rows and prepared is not None and prior is not None:
+                return self.streams.feed_prepared(prepared, prior)
+            return self.streams.feed(good)
+
+        windows, count = self.row_filter.feed_good_rows(feed, self.streams.recall, rows)
         return self._count_processed(windows, count)
 
     def _fed(self, rows: pa.Table) -> pa.Table:
