@@ -197,6 +197,38 @@ def two_ways_to_workers(spark: SparkSession) -> None:
         assert drawn.transform(windows(TREND)).count() > 10
 
 
+def functions_of_columns(spark: SparkSession) -> None:
+    """Rows that workers get as arguments of a function: Spark neither refuses queries for it nor hands over more."""
+    table = market.trades(2_000, 9)
+    frame = spark.createDataFrame(table)
+    frame.createOrReplaceTempView("trades_of_functions")
+    create_view(spark, "windows_of_functions", TREND, "trades_of_functions")
+    symbols = "(SELECT DISTINCT symbol FROM trades_of_functions) AS t"
+    lateral = "LATERAL (SELECT n FROM windows_of_functions AS w WHERE w.symbol = t.symbol)"
+    expected = wex.find(TREND, table).num_rows
+    assert spark.sql(f"SELECT n FROM {symbols}, {lateral}").count() == expected > 10
+    above = "price > (SELECT avg(mean) FROM windows_of_functions)"
+    assert spark.sql(f"SELECT sum(int({above})) FROM trades_of_functions").first()[0] > 10  # type: ignore[index]
+    # The only column is computed by a function of the same kind, whose times have another unit.
+    moments = wex.parse("stream s (t timestamp) order by t window w match [t > t[-1]]")
+
+    def nanoseconds(parts: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for part in parts:
+            yield pc.multiply(part, 1000).cast(pa.timestamp("ns"))
+
+    times = F.arrow_udf(nanoseconds, "timestamp")("id")  # type: ignore[call-overload]
+    computed = spark.range(50).select(times.alias("t"))
+    ends = computed.transform(windows(moments)).toArrow()["window_end"].cast(pa.int64())
+    assert sorted(ends.to_pylist()) == list(range(1, 50))
+    if is_classic(spark):
+        # Right above a cache or files, Spark would hand over whole batches of these.
+        with redirect_stdout(StringIO()) as plan:
+            frame.cache().transform(windows(TREND)).explain()
+        frame.unpersist()
+        _, _, below = plan.getvalue().partition("ArrowEvalPython")
+        assert " Project " in below.splitlines()[1]
+
+
 def small_batches_of_blobs(spark: SparkSession) -> None:
     """Blobs come to a worker in batches of some bytes, although Spark counts rows alone."""
     spec = wex.parse("stream s (t int, x real) order by t window w match any")
@@ -705,7 +737,7 @@ def without_converters(spark: SparkSession) -> None:
 
 
 CASES = [
-    shuffles, two_ways_to_workers, small_batches_of_blobs, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
+    shuffles, two_ways_to_workers, functions_of_columns, small_batches_of_blobs, many_and_skewed_keys, adaptive_or_not, every_type, few_rows, no_key, arguments, views, table_functions, statements, random_specs,
     rows_of_windows, mistakes_before_the_job, bad_rows, bad_rows_aside, readable_errors,
     errors_by_condition, without_converters,
 ]  # fmt: skip

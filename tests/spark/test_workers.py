@@ -85,11 +85,11 @@ def test_an_answer_for_each_row(
             patched.setattr(module, "BLOB_ROWS", blob_rows)
         read = answered = 0
 
-        def columns() -> Iterator[pa.Array]:
+        def columns() -> Iterator[tuple[pa.Array, ...]]:
             nonlocal read
             for batch in batches:
                 read += batch.num_rows
-                yield batch.column(0)
+                yield batch.column(0), batch.column(0)
 
         answers = []
         for answer in packer.over_columns()(columns()):
@@ -97,6 +97,6 @@ def test_an_answer_for_each_row(
             assert answered <= read
             answers.append(answer)
         assert answered == sum(map(len, parts))
-        blobs = [blob for answer in answers for blob in answer.to_pylist() if blob is not None]
+        blobs = [blob for answer in answers for each in answer.to_pylist() if each for blob in each]
         plain = [row for batch in packer.over_rows(1)(iter(batches)) for row in batch.to_pylist()]
     assert blobs == [row for row in plain if row["rows"] is not None]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -33,7 +34,9 @@ def arrow_type_of(data_type: DataType) -> pa.DataType:
     """Return the Arrow type in which workers get a column of Spark."""
     convert = getattr(_converters, "to_arrow_type", None)
     if convert is not None:
-        return convert(data_type, timezone="UTC")
+        with suppress(TypeError):  # Spark 4.1 knows no other zone, and has no such argument
+            return convert(data_type, timezone="UTC")
+        return convert(data_type)
     # The documented way needs a session and a job.
     column = StructType([StructField("column", data_type)])
     return _session().createDataFrame([], column).toArrow().schema.field(0).type
