@@ -75,9 +75,8 @@ class Analysis(Subject):
         self.quick = quick or budget.whole is not None
         self.gave_up = False  # there were too many combinations of starts
         self.certificate: Certificate | None = None  # that any number of starts can be open
-        self.repetitions: dict[
-            Goal, Found | None
-        ] = {}  # of events, as far as they were searched for
+        # Events whose repetition reaches a goal, as far as they were searched for.
+        self.repetitions: dict[Goal, Found | None] = {}
         self._of_few_values: dict[int, Analysis] = {}
 
     # --- Answers

@@ -149,14 +149,12 @@ class Operator(StatefulProcessor):
 
     def _set_timer(self, following: int | None) -> None:
         """Leave one timer for a bucket, at the next time when it has something to do; None: no timer."""
-        wanted = [] if following is None else [-(-following // 1000)]
-        timers = list(self._handle.listTimers())
-        for timer in timers:
-            if timer not in wanted:
-                self._handle.deleteTimer(timer)
-        for timer in wanted:
-            if timer not in timers:
-                self._handle.registerTimer(timer)
+        wanted = set() if following is None else {-(-following // 1000)}
+        timers = set(self._handle.listTimers())
+        for timer in timers - wanted:
+            self._handle.deleteTimer(timer)
+        for timer in wanted - timers:
+            self._handle.registerTimer(timer)
 
     def _file_name(self, bucket: int) -> str:
         """Return the name of a file of bad rows: the same whenever a micro-batch is repeated.
